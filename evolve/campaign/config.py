@@ -1,0 +1,143 @@
+"""campaign.yaml, schema 1: everything a campaign is told, validated before anything is spent."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from evolve.core.yaml_document import read_document
+from evolve.data.load import DataSettings
+from evolve.evaluate.guards import GuardSettings
+from evolve.evaluate.scorers import ScorerSettings
+from evolve.models import ModelSettings
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class Section(BaseModel):
+    """Base of all sections: unknown keys are errors, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LoopSettings(Section):
+    """One inner loop. `batch` is the most train cases a proposal is tried on; `accept_alpha` its false-accept level."""
+
+    rounds: int = Field(default=1, ge=0, le=50)
+    proposals: int = Field(default=8, ge=1, le=200)
+    batch: int = Field(default=16, ge=3, le=1000)
+    accept_alpha: float = Field(default=0.1, gt=0, le=0.5)
+    proposers: tuple[Literal["catalog", "model"], ...] = ("catalog",)
+    model_proposals: int = Field(default=1, ge=1, le=50)
+    """how many of `proposals` the model proposer may make in a round"""
+
+    @model_validator(mode="after")
+    def _has_proposers(self) -> LoopSettings:
+        if self.rounds and not self.proposers:
+            raise ValueError("a loop with rounds needs at least one proposer: catalog or model")
+        return self
+
+
+class Loops(Section):
+    """The inner offline loops; a loop that is left out does not run."""
+
+    harness: LoopSettings | None = None
+    workflow: LoopSettings | None = None
+
+
+class PortfolioSettings(Section):
+    """How accepted candidates become a portfolio. `fit_cases` train cases carry the router's edges."""
+
+    name: str = Field(default="main", pattern=r"^[a-z][a-z0-9_-]{0,63}$")
+    max_members: int = Field(default=5, ge=1, le=12)
+    coverage: float = Field(default=0.96, gt=0, le=1)
+    """keep the smallest set that reaches this share of what all candidates together cover"""
+    fit_cases: int = Field(default=100, ge=6)
+    dev_cases: int | None = Field(default=None, ge=4)
+    """at most this many dev cases are used; all of them when left out"""
+    matchers: tuple[Literal["knn", "linear"], ...] = ("knn", "linear")
+    guard_alpha: float = Field(default=0.1, gt=0, le=0.5)
+    embedder: Literal["quality", "fast"] = "quality"
+
+
+class GateSettings(Section):
+    """The sealed test. `alpha` is the error budget of a heldout case over all campaigns together."""
+
+    alpha: float = Field(default=0.05, gt=0, le=0.2)
+    spend: Share | Literal[1] = 0.5
+    """the share of what is left of `alpha` that this campaign spends"""
+    min_gain: float = Field(default=0.02, ge=0, lt=1)
+    """smallest useful gain, for futility and for the words of a verdict"""
+    min_cases: int = Field(default=0, ge=0)
+    """no decision for benefit before this many cases were looked at"""
+    max_cases: int | None = Field(default=None, ge=4)
+    batch_units: int = Field(default=8, ge=1)
+    repetitions: int = Field(default=1, ge=1, le=50)
+    compare_best_single: bool = True
+    """after a promote verdict also run the best single member on the cases looked at, for the report"""
+    guards: tuple[GuardSettings, ...] = ()
+
+
+class BudgetSettings(Section):
+    """Hard caps; at least one of calls and usd must be given."""
+
+    calls: int | None = Field(default=None, ge=1)
+    usd: Decimal | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=1)
+    minutes: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _has_cap(self) -> BudgetSettings:
+        if self.calls is None and self.usd is None:
+            raise ValueError("give at least one hard cap: budget.calls or budget.usd")
+        return self
+
+
+class CampaignConfig(Section):
+    """The whole file."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
+    goal: str = Field(min_length=1)
+    harness: str
+    """directory of the seed harness, relative to this file"""
+    data: DataSettings
+    scorer: ScorerSettings
+    models: dict[str, ModelSettings]
+    loops: Loops = Loops()
+    portfolio: PortfolioSettings = PortfolioSettings()
+    gate: GateSettings = GateSettings()
+    budget: BudgetSettings
+    approval: Literal["none", "required"] = "none"
+    journal: Literal["full", "hash", "off"] = "full"
+    seed: int = 0
+
+    @field_validator("goal")
+    @classmethod
+    def _goal_says_something(cls, goal: str) -> str:
+        if not goal.strip():
+            raise ValueError("say in a sentence what better means")
+        return goal
+
+    @field_validator("models")
+    @classmethod
+    def _has_agent(cls, models: dict[str, ModelSettings]) -> dict[str, ModelSettings]:
+        if "agent" not in models:
+            raise ValueError("models.agent is required: the model the harness runs on")
+        return models
+
+    @model_validator(mode="after")
+    def _model_proposer_has_model(self) -> CampaignConfig:
+        for name in ("harness", "workflow"):
+            loop: LoopSettings | None = getattr(self.loops, name)
+            if loop and "model" in loop.proposers and "proposer" not in self.models:
+                raise ValueError(f"loops.{name}.proposers has 'model': add models.proposer, or use catalog alone")
+        return self
+
+
+def read_campaign(path: Path) -> CampaignConfig:
+    """The validated file; UserError names file, line, key and the fix."""
+    return read_document(path, CampaignConfig)

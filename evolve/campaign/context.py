@@ -1,0 +1,182 @@
+"""Everything the stages of one campaign work with, opened once and closed together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evolve.books import Books, Caps, Owner, PriceBook
+from evolve.campaign.config import CampaignConfig
+from evolve.campaign.fitset import TrainSets, split_train
+from evolve.campaign.observe import Observer
+from evolve.core.cases import Case, Dataset, Split
+from evolve.core.errors import UserError
+from evolve.core.messages import Model
+from evolve.core.protocols import Embedder, Scorer
+from evolve.core.scores import Result
+from evolve.core.traces import Spend
+from evolve.data import load_cases, split_cases
+from evolve.embed import open_embedder
+from evolve.evaluate.heldout import SealedCases, seal
+from evolve.evaluate.scorers import open_scorer
+from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
+from evolve.models import ScriptedReply, open_model
+from evolve.run.execute import Executor, RunKey
+from evolve.store import Home
+from harnesses.directory import read_harness
+
+
+@dataclass(frozen=True)
+class CampaignInputs:
+    """What a person hands over: the file's content, where it stands, and the environment keys are read from."""
+
+    config: CampaignConfig
+    root: Path
+    environment: Mapping[str, str]
+    scripted: Mapping[str, ScriptedReply] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Material:
+    """The seed tree and the cases, read and checked; heldout is already sealed."""
+
+    seed_tree: str
+    dataset: Dataset
+    sealed: SealedCases
+    train: TrainSets
+    dataset_hash: str
+    skipped: int
+
+    @property
+    def dev(self) -> tuple[Case, ...]:
+        """The dev cases."""
+        return self.dataset[Split.DEV]
+
+
+@dataclass(frozen=True)
+class CampaignContext:
+    """Handed to every stage."""
+
+    id: str
+    inputs: CampaignInputs
+    home: Home
+    material: Material
+    models: Mapping[str, Model]
+    books: Books
+    suite: Suite
+    executor: Executor
+    embedder: Embedder
+    scorer: Scorer
+    observe: Observer
+
+    @property
+    def config(self) -> CampaignConfig:
+        """The campaign file."""
+        return self.inputs.config
+
+    @property
+    def dev(self) -> tuple[Case, ...]:
+        """The dev cases this campaign uses: `portfolio.dev_cases` of them, the first in sealed-like hash order."""
+        wanted = self.config.portfolio.dev_cases
+        ordered = sorted(self.material.dev, key=lambda c: c.text_key)
+        return tuple(ordered if wanted is None else ordered[:wanted])
+
+    def record(self, kind: str, subject: str, detail: Mapping[str, Any], key: str) -> bool:
+        """One ledger row; a replayed stage writes it once."""
+        return self.home.ledger.append(self.id, kind, subject, dict(detail), key=key)
+
+
+def read_material(inputs: CampaignInputs, home: Home) -> Material:
+    """Reads the harness and the cases. Raises UserError for whatever is wrong in them; nothing is spent."""
+    config, root = inputs.config, inputs.root
+    seed_tree = home.trees.put(read_harness(root / config.harness))
+    report = load_cases(root / config.data.cases, config.data)
+    dataset = split_cases(report.cases, config.data.split, name=config.name)
+    visible, sealed = seal(dataset)
+    train = split_train(visible[Split.TRAIN], config.portfolio.fit_cases)
+    if len(train.fit) < 3 or not train.pool:
+        raise UserError(
+            f"{len(visible[Split.TRAIN])} train cases are too few to measure on and to demonstrate from",
+            place="data",
+            fix="bring more cases, or a larger train share",
+        )
+    _require_batch(config, len(train.fit))
+    return Material(seed_tree, visible, sealed, train, dataset.content_hash, len(report.skipped))
+
+
+def _require_batch(config: CampaignConfig, fit: int) -> None:
+    for name in ("harness", "workflow"):
+        loop = getattr(config.loops, name)
+        if loop is not None and loop.batch > fit:
+            raise UserError(
+                f"loops.{name}.batch is {loop.batch}, but {fit} train cases can be measured",
+                place="campaign.yaml",
+                fix=f"a batch from 3 to {fit}",
+            )
+
+
+@asynccontextmanager
+async def open_context(
+    campaign: str, inputs: CampaignInputs, home: Home, material: Material, observe: Observer
+) -> AsyncIterator[CampaignContext]:
+    """Opens models, scorer, embedder and books; ends them on the way out."""
+    config = inputs.config
+    async with AsyncExitStack() as stack:
+        models: dict[str, Model] = {}
+        for role, settings in config.models.items():
+            models[role] = open_model(settings, environment=inputs.environment, scripted=inputs.scripted)
+            stack.push_async_callback(models[role].close)
+        scorer = open_scorer(config.scorer, inputs.root)
+        stack.push_async_callback(scorer.close)
+        embedder = open_embedder(config.portfolio.embedder)
+        caps = Caps(calls=config.budget.calls, usd=config.budget.usd, tokens=config.budget.tokens)
+        books = Books(home, campaign, caps, PriceBook(), config.journal)
+        stack.push_async_callback(books.close)
+        executor = Executor(home.trees, booked_models(books, models, campaign), embedder)
+        suite = Suite(executor, scorer, home.results, _suite_settings(campaign, config, models, observe))
+        yield CampaignContext(
+            campaign, inputs, home, material, models, books, suite, executor, embedder, scorer, observe
+        )
+
+
+def booked_models(books: Books, models: Mapping[str, Model], campaign: str) -> Any:
+    """Binds the models of one run to their owner in the books."""
+
+    def bind(key: RunKey) -> tuple[Mapping[str, Model], Any]:
+        booked = {
+            role: books.model(model, Owner(campaign, key.loop, key.tree, key.case, key.repetition, role))
+            for role, model in models.items()
+        }
+
+        def spent() -> Spend:
+            total = Spend()
+            for model in booked.values():
+                total = total + model.spend
+            return total
+
+        return booked, spent
+
+    return bind
+
+
+def _suite_settings(
+    campaign: str, config: CampaignConfig, models: Mapping[str, Model], observe: Observer
+) -> SuiteSettings:
+    agent = config.models["agent"]
+    concurrency = agent.workers if agent.provider == "local" else agent.concurrency
+    minutes = config.budget.minutes
+
+    def on_result(evaluation: Evaluation, result: Result) -> None:
+        observe("run", loop=evaluation.loop, status=result.status.value, value=result.value)
+
+    return SuiteSettings(
+        campaign=campaign,
+        models={role: m.identity for role, m in models.items() if role != "proposer"},
+        concurrency=concurrency,
+        deadline=None if minutes is None else time.monotonic() + 60 * minutes,
+        on_result=on_result,
+    )

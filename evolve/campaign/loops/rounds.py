@@ -1,0 +1,98 @@
+"""One round of an inner loop: propose, check for free, try on a mini-batch of train, accept or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evolve.campaign.config import CampaignConfig
+from evolve.campaign.context import CampaignContext
+from evolve.campaign.loops.accept import try_proposal
+from evolve.campaign.loops.candidates import Refused, RoundPlan, propose
+from evolve.campaign.measure import measure
+from evolve.campaign.state import CampaignState
+from evolve.core.cases import Split
+from evolve.core.hashing import short
+from harnesses.proposal import Proposal, normal_tree_hash
+
+
+def planned_rounds(config: CampaignConfig) -> list[tuple[str, int]]:
+    """(loop, round) in the order they run: all rounds of the harness loop, then all of the workflow loop."""
+    rounds = []
+    for name in ("harness", "workflow"):
+        settings = getattr(config.loops, name)
+        rounds.extend((name, number) for number in range(settings.rounds if settings else 0))
+    return rounds
+
+
+async def run_round(context: CampaignContext, state: CampaignState) -> dict[str, Any]:
+    """Runs the next planned round. `stalled` says why when every proposal of the round was invalid."""
+    plan = await _plan(context, state)
+    seen, history = _seen(context), _history(context)
+    found = await propose(context, plan, seen, history)
+    accepted = list(state.get("accepted", []))
+    for index, item in enumerate(found):
+        row = await _handle(context, plan, index, item)
+        if row.get("accepted"):
+            accepted.append(row)
+    invalid = [f for f in found if isinstance(f, Refused) and f.kind != "duplicate"]
+    stalled = ""
+    if found and len(invalid) == len(found):
+        stalled = f"all {len(found)} proposals of {plan.loop} round {plan.number + 1} were invalid, e.g. {invalid[0].reason}"
+    return {"accepted": accepted, "rounds_done": state.get("rounds_done", 0) + 1, "stalled": stalled}
+
+
+async def _plan(context: CampaignContext, state: CampaignState) -> RoundPlan:
+    """The parent is the seed in the first round of a loop; later the best accepted trees take turns with it."""
+    loop, number = planned_rounds(context.config)[state.get("rounds_done", 0)]
+    ranked = sorted(state.get("accepted", []), key=lambda row: (-row["gain"], row["tree"]))
+    parents = [state["seed"], *(row["tree"] for row in ranked)]
+    parent = parents[number % len(parents)]
+    card = await measure(context, parent, Split.TRAIN, loop)
+    return RoundPlan(loop, number, getattr(context.config.loops, loop), parent, card)
+
+
+async def _handle(context: CampaignContext, plan: RoundPlan, index: int, item: Proposal | Refused) -> dict[str, Any]:
+    """Tries one proposal; its ledger row says what became of it."""
+    key = f"proposal/{plan.loop}/{plan.number}/{index}"
+    if isinstance(item, Refused):
+        row: dict[str, Any] = {"source": item.source, "status": "refused", "kind": item.kind, "reason": item.reason}
+        context.record("proposal", item.source, row, key)
+        context.observe("proposal", **row)
+        return row
+    tree = context.home.trees.put(item.files)
+    context.observe("trying", source=item.source, target=item.hypothesis.target)
+    trial = await try_proposal(context, plan, item, tree)
+    row = {
+        "source": item.source,
+        "tree": tree,
+        "parent": plan.parent,
+        "normal_hash": item.normal_hash,
+        "target": item.hypothesis.target,
+        "cause": item.hypothesis.cause,
+        "lever": item.hypothesis.lever,
+        "status": "accepted" if trial["accepted"] else "rejected",
+        **trial,
+    }
+    context.record("proposal", tree, row, key)
+    context.observe("proposal", **row)
+    return row
+
+
+def _seen(context: CampaignContext) -> set[str]:
+    """Normal hashes of the seed and of everything proposed in earlier rounds."""
+    rows = context.home.ledger.rows(context.id, "proposal")
+    hashes = {row.detail["normal_hash"] for row in rows if "normal_hash" in row.detail}
+    return hashes | {normal_tree_hash(context.home.trees.get(context.material.seed_tree))}
+
+
+def _history(context: CampaignContext) -> list[str]:
+    """What was tried and what it did, one line each, for the proposer."""
+    lines = []
+    for row in context.home.ledger.rows(context.id, "proposal"):
+        detail = row.detail
+        if "tree" in detail:
+            outcome = f"{detail['status']}: {100 * detail['gain']:+.0f} points on {detail['units']} train units"
+            lines.append(f"{short(detail['tree'])} {detail['lever']} ({detail['target']}) → {outcome}")
+        else:
+            lines.append(f"{detail['source']} refused as {detail['kind']}: {detail['reason']}")
+    return lines

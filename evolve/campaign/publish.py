@@ -1,0 +1,75 @@
+"""Committing versions and moving `live`: the seed as version 1, a promoted challenger as the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evolve.campaign.context import CampaignContext
+from evolve.core.scores import Scorecard
+from portfolios.portfolio import PortfolioContent, single_content
+
+
+def commit_seed(context: CampaignContext) -> int:
+    """The number of the live version; a new portfolio gets the seed as version 1, live and marked unproven."""
+    versions, name = context.home.versions, context.config.portfolio.name
+    live = versions.pointer(name)
+    if live is not None:
+        return live
+    content = single_content(context.material.seed_tree, label="seed", models=model_settings(context))
+    row = versions.commit_and_move(
+        name,
+        content.document(),
+        {"kind": "seed", "unproven": "the starting point; nothing was compared"},
+        parent=None,
+        reason=f"seed of campaign {context.id}",
+        key=f"seed/{context.id}",
+    )
+    return row.number
+
+
+def model_settings(context: CampaignContext) -> dict[str, Any]:
+    """The model settings a member runs on, by role; the proposer's are not part of a version."""
+    return {
+        role: settings.model_dump(mode="json", exclude_defaults=True)
+        for role, settings in sorted(context.config.models.items())
+        if role != "proposer"
+    }
+
+
+def behaviour_of(
+    context: CampaignContext, chosen: Mapping[str, str], scorecards: Sequence[Scorecard]
+) -> dict[str, dict[str, Any]]:
+    """Case id → what a version does on it: the chosen member (or the only one) and its score, on train and dev."""
+    by_tree: dict[str, dict[str, float | None]] = {}
+    for card in scorecards:
+        by_tree.setdefault(card.tree, {}).update({cid: card.case_mean(cid) for cid in card.by_case})
+    only = next(iter(by_tree)) if len(by_tree) == 1 else None
+    rows = {}
+    for case in (*context.material.train.fit, *context.dev):
+        member = chosen.get(case.id, only)
+        if member is not None and case.id in by_tree.get(member, {}):
+            rows[case.id] = {"member": member, "score": by_tree[member][case.id], "text": case.text[:200]}
+    return rows
+
+
+def record_behaviour(context: CampaignContext, version: int, behaviour: Mapping[str, Any]) -> None:
+    """Keeps a version's behaviour on train and dev for `evolve diff`; the first record of a version stays."""
+    name = context.config.portfolio.name
+    artifact = context.home.artifacts.put_json(behaviour)
+    context.home.ledger.append(
+        f"portfolio:{name}", "behaviour", f"{name}@{version}", {"artifact": artifact}, key=f"behaviour/{version}"
+    )
+
+
+def commit_challenger(context: CampaignContext, content: PortfolioContent, evidence: Mapping[str, Any], expected: int) -> int:
+    """Commits and makes live in one transaction; PointerMoved when somebody else moved `live` since the gate."""
+    row = context.home.versions.commit_and_move(
+        context.config.portfolio.name,
+        content.document(),
+        dict(evidence),
+        parent=expected,
+        reason=f"promoted by campaign {context.id}",
+        key=f"promote/{context.id}",
+    )
+    return row.number

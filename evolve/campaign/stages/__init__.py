@@ -1,0 +1,1 @@
+"""The stages of a campaign, plain functions of context and state."""

@@ -1,0 +1,113 @@
+"""`evolve doctor`: what is installed, what is reachable, and whether this home is sound."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evolve.core.errors import EvolveError
+
+MIN_FREE_MB = 500
+
+
+@dataclass
+class Finding:
+    """One check. `optional` ones do not make doctor fail."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+    optional: bool = False
+
+
+def check_everything() -> list[Finding]:
+    """All checks, in the order a person would do them."""
+    checks: list[tuple[str, Callable[[], str], bool]] = [
+        ("python", _python, False),
+        ("rooms", _rooms, False),
+        ("local model", _local_model, True),
+        ("embedder quality", lambda: _embedder("quality"), True),
+        ("embedder fast", lambda: _embedder("fast"), True),
+        ("home", _home, True),
+        ("versions", _versions, True),
+        ("disk", _disk, False),
+    ]
+    return [_attempt(name, check, optional) for name, check, optional in checks]
+
+
+def _attempt(name: str, check: Callable[[], str], optional: bool) -> Finding:
+    try:
+        return Finding(name, True, check(), optional=optional)
+    except EvolveError as error:
+        message, _, fix = str(error).partition("\n  fix: ")
+        return Finding(name, False, message, fix, optional)
+
+
+def _python() -> str:
+    from evolve.core.errors import UserError
+
+    if sys.version_info < (3, 11):
+        raise UserError(f"Python {sys.version.split()[0]} is too old", fix="Python 3.11 or newer")
+    return sys.version.split()[0]
+
+
+def _rooms() -> str:
+    from evolve.cli.main import ROOMS, check_rooms
+
+    check_rooms()
+    return f"{', '.join(ROOMS)} are ours"
+
+
+def _local_model() -> str:
+    from evolve.models import ModelSettings, open_model
+
+    return open_model(ModelSettings(model="local:smollm2-135m"), environment={}).identity
+
+
+def _embedder(kind: str) -> str:
+    from evolve.embed import open_embedder
+
+    return open_embedder(kind).identity
+
+
+def _home() -> str:
+    from evolve.store import open_home
+
+    home = open_home()
+    try:
+        return home.describe()
+    finally:
+        home.close()
+
+
+def _versions() -> str:
+    """Every member tree and edge table of every version can be read back."""
+    from evolve.report.references import resolve_reference
+    from evolve.store import open_home
+
+    home = open_home()
+    try:
+        count = 0
+        for name in home.versions.names():
+            for row in home.versions.list(name):
+                found = resolve_reference(home, f"{name}@{row.number}")
+                for tree in found.members:
+                    home.trees.get(tree)
+                if found.content is not None and found.content.edges:
+                    home.artifacts.get(found.content.edges)
+                count += 1
+        return f"{count} versions read back whole"
+    finally:
+        home.close()
+
+
+def _disk() -> str:
+    from evolve.core.errors import WorldError
+
+    free = shutil.disk_usage(".").free // 2**20
+    if free < MIN_FREE_MB:
+        raise WorldError(f"{free} MB free here; at least {MIN_FREE_MB} MB are needed")
+    return f"{free} MB free"

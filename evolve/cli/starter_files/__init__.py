@@ -1,0 +1,1 @@
+"""Files that `evolve init` writes."""

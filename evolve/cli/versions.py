@@ -1,0 +1,162 @@
+"""Commands about versions: route, diff, rollback, portfolio list|show|log|promote."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+
+from evolve.cli.output import JsonFlag, emit
+
+portfolio = typer.Typer(no_args_is_help=True, help="List, show and log portfolios; move live by hand.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (route, diff, rollback):
+        app.command()(command)
+    app.add_typer(portfolio, name="portfolio")
+
+
+def route(
+    query: Annotated[str, typer.Argument(help="The query text; `-` reads it from stdin.")],
+    reference: Annotated[str | None, typer.Option("--portfolio", help="NAME (live) or NAME@N.")] = None,
+    show_why: Annotated[bool, typer.Option("--why", help="Say which rule decided and what it saw.")] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """Answer one query through the learned portfolio."""
+    import sys
+
+    from evolve.campaign.route import route_once
+    from evolve.report.routed import routed_document, routed_lines
+    from evolve.store import open_home
+
+    text = sys.stdin.read() if query == "-" else query
+    home = open_home()
+    try:
+        routed = route_once(home, reference, text, dict(os.environ))
+        document = routed_document(routed)
+        emit(json_, document, routed_lines(document, why=show_why))
+    finally:
+        home.close()
+
+
+def diff(a: str, b: str, json_: JsonFlag = False) -> None:
+    """Compare two versions, members or trees: files, graphs, behaviour, evidence."""
+    from evolve.report.diff import diff_lines, diff_references
+    from evolve.store import open_home
+
+    home = open_home()
+    try:
+        document = diff_references(home, a, b)
+        emit(json_, document, diff_lines(document))
+    finally:
+        home.close()
+
+
+def rollback(
+    name: str,
+    to: Annotated[int, typer.Option(help="The version whose content becomes live again.")],
+    reason: Annotated[str, typer.Option(help="Why; kept in the log for ever.")],
+    json_: JsonFlag = False,
+) -> None:
+    """Make a new version with the content of an old one, and make it live."""
+    from evolve.core.errors import UserError
+    from evolve.report.references import resolve_reference
+    from evolve.store import open_home
+
+    if not reason.strip():
+        raise UserError("a rollback needs a reason", place="--reason", fix="--reason 'why'")
+    home = open_home()
+    try:
+        target = resolve_reference(home, f"{name}@{to}")
+        live = home.versions.pointer(name)
+        old = home.versions.get(name, to)
+        evidence = {"kind": "rollback", "restores": target.source_version, "from": live}
+        row = home.versions.commit_and_move(
+            name, old.content, evidence, parent=live, reason=reason, key=f"rollback/{live}/{to}"
+        )
+        document = {"portfolio": name, "version": row.number, "restores": to, "was_live": live, "reason": reason}
+        emit(json_, document, [f"{name}@{row.number} is live: the content of {name}@{to} (was {name}@{live})."])
+    finally:
+        home.close()
+
+
+@portfolio.command("list")
+def list_(json_: JsonFlag = False) -> None:
+    """All portfolios with their live version."""
+    from evolve.store import open_home
+
+    home = open_home()
+    try:
+        rows = [
+            {"portfolio": n, "live": home.versions.pointer(n), "versions": len(home.versions.list(n))}
+            for n in home.versions.names()
+        ]
+        emit(json_, rows, [f"{r['portfolio']}@{r['live']} ({r['versions']} versions)" for r in rows] or ["none yet"])
+    finally:
+        home.close()
+
+
+@portfolio.command()
+def show(reference: str, json_: JsonFlag = False) -> None:
+    """Members, router and evidence of one version."""
+    from evolve.report.why import show_version
+    from evolve.store import open_home
+
+    home = open_home()
+    try:
+        document, lines = show_version(home, reference)
+        emit(json_, document, lines)
+    finally:
+        home.close()
+
+
+@portfolio.command()
+def log(name: str, json_: JsonFlag = False) -> None:
+    """All versions, newest first, and every move of live."""
+    from evolve.report.why import version_log
+    from evolve.store import open_home
+
+    home = open_home()
+    try:
+        document, lines = version_log(home, name)
+        emit(json_, document, lines)
+    finally:
+        home.close()
+
+
+@portfolio.command()
+def promote(
+    reference: Annotated[str, typer.Argument(help="NAME@N")],
+    unproven: Annotated[bool, typer.Option("--unproven", help="Make it live without a promote verdict.")] = False,
+    reason: Annotated[str, typer.Option(help="Needed with --unproven; shown for ever.")] = "",
+    json_: JsonFlag = False,
+) -> None:
+    """Make a version live. Needs its promote verdict, or --unproven with a reason."""
+    from evolve.core.errors import UserError
+    from evolve.report.diff import require_version
+    from evolve.report.references import resolve_reference
+    from evolve.store import open_home
+
+    home = open_home()
+    try:
+        target = resolve_reference(home, reference)
+        number = require_version(target)
+        if not _is_proven(target.evidence) and not (unproven and reason.strip()):
+            raise UserError(
+                "this version has no promote verdict", place=reference, fix="add --unproven --reason 'why' to insist"
+            )
+        live = home.versions.pointer(target.name)
+        note = reason or "promoted by hand on its verdict"
+        note = f"UNPROVEN: {note}" if not _is_proven(target.evidence) else note
+        home.versions.move_pointer(target.name, "live", expected=live, to=number, reason=note)
+        emit(json_, {"portfolio": target.name, "live": number, "reason": note}, [f"{target.label} is live: {note}"])
+    finally:
+        home.close()
+
+
+def _is_proven(evidence: Any) -> bool:
+    verdict = evidence.get("verdict") or {}
+    return bool(verdict.get("decision") == "promote")

@@ -1,0 +1,35 @@
+"""The `model` part of a configuration: which provider and model, and how hard to lean on it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ModelSettings(BaseModel):
+    """One model. `model` is `provider:name`, e.g. `local:smollm2-135m`, `openai:gpt-4o-mini`, `scripted:NAME`.
+
+    Fields that a provider has no use for are refused by `open_model` when they are set.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str = Field(min_length=1)
+    base_url: str | None = Field(default=None, description="openai only: an OpenAI-compatible endpoint, up to /v1")
+    api_key_env: str | None = Field(default=None, description="openai only: the variable that holds the key")
+    workers: int = Field(default=2, ge=1, le=64, description="local only: child processes, one thread each")
+    context_tokens: int = Field(default=4096, ge=256, le=131_072, description="local only: prompt and reply together")
+    timeout_seconds: float = Field(default=120.0, gt=0, description="one call of a provider, without retries")
+    concurrency: int = Field(default=16, ge=1, le=1024, description="openai only: calls in flight")
+    max_retries: int = Field(default=4, ge=0, le=20, description="after a passing fault; not for scripted")
+    seed: int = Field(default=0, description="scripted only")
+
+    @property
+    def provider(self) -> str:
+        """What stands before the first colon; empty without one."""
+        head, colon, _ = self.model.partition(":")
+        return head if colon else ""
+
+    @property
+    def name(self) -> str:
+        """What stands after the first colon."""
+        return self.model.partition(":")[2]

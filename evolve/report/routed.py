@@ -1,0 +1,57 @@
+"""A routed answer for people: the answer, who gave it, and which rule decided."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from evolve.core.hashing import JSONValue, canonical_json, short
+from evolve.report.story import spend_document, spend_words
+from evolve.run.answer import Answer
+
+
+class Routed(Protocol):
+    """What a routed query offers to read."""
+
+    @property
+    def version(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def answer(self) -> Answer: ...
+
+
+def routed_document(routed: Routed) -> dict[str, Any]:
+    """The answer with its decision as one JSON-ready document."""
+    answer, decision = routed.answer, routed.answer.decision
+    return {
+        "output": answer.output,
+        "version": routed.version,
+        "member": answer.member,
+        "member_label": routed.label,
+        "rule": decision.rule,
+        "reason": decision.reason,
+        "scores": dict(decision.scores),
+        "margin": decision.margin,
+        "neighbours": [{"case": n.case_id, "text": n.text, "similarity": n.similarity} for n in decision.neighbours],
+        "fell_back": answer.fell_back,
+        "errors": list(answer.errors),
+        "spend": spend_document(answer.spend),
+        "seconds": answer.seconds,
+    }
+
+
+def routed_lines(document: dict[str, Any], *, why: bool) -> list[str]:
+    """The answer; with `why` also the rule, the predictions and the nearest known cases."""
+    lines = [_text(document["output"])]
+    lines.append(f"[{document['version']}/{document['member_label']} {short(document['member'])}: {document['reason']}]")
+    lines += [f"[failed before: {error}]" for error in document["errors"]]
+    if why:
+        lines += [f"  rule: {document['rule']}, margin {document['margin']}"]
+        lines += [f"  predicted {short(tree)}: {score}" for tree, score in document["scores"].items()]
+        lines += [f"  near ({n['similarity']:.2f}) {n['case']}: {n['text'][:90]}" for n in document["neighbours"]]
+        lines += [f"  cost: {spend_words(document['spend'])}, {document['seconds']:.2f} s"]
+    return lines
+
+
+def _text(output: JSONValue) -> str:
+    return output if isinstance(output, str) else canonical_json(output).decode("utf-8", "backslashreplace")

@@ -1,0 +1,89 @@
+"""The story of one campaign from its ledger: seed, what was tried, refused, accepted, decided, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evolve.core.hashing import short
+from evolve.core.traces import Spend
+from evolve.report.words import points, verdict_words
+from evolve.store import Home
+
+
+def campaign_story(home: Home, campaign: str) -> dict[str, Any]:
+    """Everything `evolve status` and `evolve why` show, as one JSON-ready document."""
+    row = home.campaigns.get(campaign)
+    by_kind: dict[str, list[Mapping[str, Any]]] = {}
+    for entry in home.ledger.rows(campaign):
+        by_kind.setdefault(entry.kind, []).append(entry.detail)
+    return {
+        "campaign": campaign,
+        "status": row.status,
+        "baseline": _last(by_kind, "baseline"),
+        "proposals": by_kind.get("proposal", []),
+        "screened": by_kind.get("screened", []),
+        "curation": _last(by_kind, "curation"),
+        "router": _last(by_kind, "router"),
+        "heldout_looks": by_kind.get("heldout_look", []),
+        "verdict": _last(by_kind, "verdict"),
+        "conclusion": _last(by_kind, "conclusion"),
+        "spend": {part: spend_document(s) for part, s in home.journal.spend_by(campaign, "loop").items()},
+        "spend_by_role": {part: spend_document(s) for part, s in home.journal.spend_by(campaign, "role").items()},
+    }
+
+
+def _last(rows: Mapping[str, list[Mapping[str, Any]]], kind: str) -> Mapping[str, Any] | None:
+    return rows[kind][-1] if rows.get(kind) else None
+
+
+def spend_document(spend: Spend) -> dict[str, Any]:
+    """A Spend as JSON: dollars as text, `at_least` when some calls have no price."""
+    return {
+        "calls": spend.calls,
+        "tokens": spend.usage.total_tokens,
+        "usd": str(spend.usd),
+        "unpriced_calls": spend.unpriced_calls,
+        "at_least": spend.unpriced_calls > 0,
+    }
+
+
+def spend_words(document: Mapping[str, Any]) -> str:
+    """`128 calls, 41,002 tokens, $0.12` with ≥ and the unpriced count where a price is unknown."""
+    mark = "≥ " if document["at_least"] else ""
+    unpriced = f", {document['unpriced_calls']} calls unpriced" if document["unpriced_calls"] else ""
+    return f"{document['calls']:,} calls, {document['tokens']:,} tokens, {mark}${document['usd']}{unpriced}"
+
+
+def story_lines(story: Mapping[str, Any]) -> list[str]:
+    """The story in sentences."""
+    lines = [f"Campaign {story['campaign']}: {story['status']}"]
+    if story["baseline"]:
+        base = story["baseline"]
+        lines.append(f"Seed: {points(base['train'])} points on train, {points(base['dev'])} on dev.")
+    lines += _proposal_lines(story["proposals"])
+    if story["curation"]:
+        lines.append(f"Members: {story['curation']['reason']}")
+    if story["router"]:
+        lines.append(f"Router: {story['router']['reason']}")
+    if story["verdict"]:
+        lines += verdict_words(story["verdict"])
+    if story["conclusion"]:
+        done = story["conclusion"]
+        lines.append(f"Conclusion: {done['conclusion'].replace('_', ' ')}. {done['why']}")
+    for part, spend in story["spend"].items():
+        lines.append(f"Cost of {part}: {spend_words(spend)}")
+    return lines
+
+
+def _proposal_lines(proposals: list[Mapping[str, Any]]) -> list[str]:
+    tried = [p for p in proposals if "tree" in p]
+    refused = [p for p in proposals if "tree" not in p]
+    lines = [f"Tried {len(tried)} proposals, refused {len(refused)} before any run."]
+    for row in tried:
+        lines.append(
+            f"  {row['status']:8} {row['source']} for {row['target']}: {points(row['gain'])} points on "
+            f"{row['cases']} train cases ({short(row['tree'])}); {row['reason']}"
+        )
+    lines += [f"  refused  {row['source']} as {row['kind']}: {row['reason']}" for row in refused]
+    return lines

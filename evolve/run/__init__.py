@@ -1,0 +1,1 @@
+"""Runs one harness tree on one input and returns its trace."""

@@ -1,0 +1,61 @@
+"""A query through a version: decide, run the member, fall back when it fails, and say why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from evolve.core.errors import WorldError
+from evolve.core.hashing import JSONValue, short
+from evolve.core.protocols import Embedder
+from evolve.core.traces import RunStatus, Spend
+from evolve.run.execute import Executor, RunKey
+from evolve.store import Home
+from portfolios.portfolio import PortfolioContent, open_router
+from portfolios.router import Decision, Router
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query got: output, member and reason; `failed` lists members that failed before (they were paid too)."""
+
+    output: JSONValue
+    member: str
+    decision: Decision
+    spend: Spend
+    seconds: float
+    failed: tuple[str, ...] = ()
+    errors: tuple[str, ...] = field(default=())
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether another member than the chosen one answered."""
+        return bool(self.failed)
+
+
+def open_version(home: Home, content: PortfolioContent, embedder: Embedder | None) -> Router:
+    """The router of a version, fitted again from its stored edges."""
+    edges = home.artifacts.get(content.edges) if content.edges else None
+    return open_router(content, edges, embedder)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query. `id` is new for every asking, so that a repeated text is answered anew."""
+
+    id: str
+    value: JSONValue
+    text: str
+
+
+async def answer_query(query: Query, router: Router, executor: Executor, embedder: Embedder) -> Answer:
+    """Answers with the chosen member, else with the fallbacks in order. WorldError when none could answer."""
+    decision = router.decide(query.text, embedder.embed([query.text])[0])
+    spend, seconds, failed, errors = Spend(), 0.0, [], []
+    for member in (decision.member, *router.fallbacks(decision)):
+        trace = await executor.execute(RunKey(member, query.id, 0, "route"), query.value)
+        spend, seconds = spend + trace.spend, seconds + trace.seconds
+        if trace.status is RunStatus.FINISHED:
+            return Answer(trace.output, member, decision, spend, seconds, tuple(failed), tuple(errors))
+        failed.append(member)
+        errors.append(f"{short(member)}: {trace.error}")
+    raise WorldError(f"no member could answer: {'; '.join(errors)}")

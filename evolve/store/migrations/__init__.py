@@ -1,0 +1,1 @@
+"""The history of the schema: one module per step, applied in order."""

@@ -1,0 +1,1 @@
+"""Harnesses as file trees: what they declare, how they are read, patched, compared, checked and proposed."""

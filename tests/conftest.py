@@ -1,0 +1,32 @@
+"""What all tests share: where the real task data lies, and a home of their own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real task sets: EVOLVE_SHARED_DATA, else ../shared/data beside the project."""
+    named = os.environ.get("EVOLVE_SHARED_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    if folder.is_dir():
+        return folder.resolve()
+    reason = f"no task data at {folder}: set EVOLVE_SHARED_DATA to the folder that holds tasks/"
+    if named and os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home that EVOLVE_HOME points to, in a folder with a space and a letter beyond ASCII."""
+    folder = tmp_path / "höme folder" / ".evolve"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("EVOLVE_HOME", str(folder))
+    return folder

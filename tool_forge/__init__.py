@@ -1,0 +1,1 @@
+"""Tools: what they promise, and whether a call keeps to the promise."""

@@ -1,0 +1,1 @@
+"""How an operator asks a model: counted calls, prompts, demonstrations and labels."""

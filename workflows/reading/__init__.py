@@ -1,0 +1,1 @@
+"""What is read out of text: JSON replies, dates, numbers, spans and arithmetic."""
