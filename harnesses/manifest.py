@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from evolve.core.errors import UserError
 from evolve.core.protocols import Files
 from harnesses.paths import MANIFEST_PATH, PathRules, path_problem
-from harnesses.reading import read_model
+from harnesses.reading import read_model, refuse_hostile
 from tool_forge.contract import ToolSignature, read_tools
 from workflows.spec import Workflow, parse_workflow
 
@@ -66,7 +67,13 @@ def file_text(files: Files, path: str) -> str:
 
 def read_manifest(files: Files) -> Manifest:
     """The manifest of a tree. Raises UserError naming file, key and the nearest known name."""
-    return read_model(Manifest, file_text(files, MANIFEST_PATH), MANIFEST_PATH)
+    return _parse_manifest(file_text(files, MANIFEST_PATH))
+
+
+@lru_cache(maxsize=64)
+def _parse_manifest(text: str) -> Manifest:
+    # Every question about a tree starts here, and one proposal asks a dozen of them.
+    return read_model(Manifest, text, MANIFEST_PATH)
 
 
 def patch_rules(files: Files) -> PathRules:
@@ -77,10 +84,16 @@ def patch_rules(files: Files) -> PathRules:
 def harness_workflow(files: Files) -> Workflow:
     """The workflow that the manifest names."""
     path = read_manifest(files).workflow
-    return parse_workflow(file_text(files, path), place=path)
+    text = file_text(files, path)
+    refuse_hostile(text, path)
+    return parse_workflow(text, place=path)
 
 
 def harness_tools(files: Files) -> dict[str, ToolSignature]:
     """The tools that the manifest names, by name; none when it names no file."""
     path = read_manifest(files).tools
-    return read_tools(file_text(files, path), place=path) if path else {}
+    if path is None:
+        return {}
+    text = file_text(files, path)
+    refuse_hostile(text, path)
+    return read_tools(text, place=path)

@@ -14,7 +14,7 @@ from harnesses.manifest import harness_workflow, read_manifest
 from harnesses.patch import Patch
 from harnesses.paths import is_binary
 from harnesses.reading import read_yaml
-from workflows import workflow_hash
+from workflows.canonical import workflow_hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,20 @@ from workflows.names import nearest_hint
 
 M = TypeVar("M", bound=BaseModel)
 
+MAX_DEPTH = 40
+"""Levels of nesting that a YAML file may have; reading deeper ones takes time that grows with the square."""
+
+_OPENING = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
+_CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
+
 
 class _StrictLoader(yaml.SafeLoader):
-    """Refuses what YAML would silently merge or multiply: repeated keys and aliases."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
-            raise yaml.constructor.ConstructorError(None, None, "aliases are not accepted", mark)
-        return super().compose_node(parent, index)
+    """Refuses repeated keys, of which the last would win silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
@@ -36,14 +41,35 @@ class _StrictLoader(yaml.SafeLoader):
 def read_yaml(text: str, place: str) -> JSONValue:
     """The value of a YAML text. Raises UserError naming `place` and the line."""
     try:
+        _scan(text)
         return yaml.load(text, Loader=_StrictLoader)
     except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UserError(f"not readable as YAML: {error.problem}", place=f"{place}{line}") from error
+        raise _as_user_error(error, place) from error
     except (yaml.YAMLError, ValueError) as error:
         raise UserError(f"not readable as YAML: {error}", place=place) from error
-    except RecursionError as error:
-        raise UserError("nested too deeply", place=place) from error
+
+
+def refuse_hostile(text: str, place: str) -> None:
+    """Raises UserError for YAML that would take very long or grow without bound: deep nesting and aliases."""
+    try:
+        _scan(text)
+    except yaml.MarkedYAMLError as error:
+        raise _as_user_error(error, place) from error
+
+
+def _scan(text: str) -> None:
+    depth = 0
+    for token in yaml.scan(text):
+        if isinstance(token, yaml.AliasToken):
+            raise yaml.scanner.ScannerError(None, None, "aliases are not accepted", token.start_mark)
+        depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
+        if depth > MAX_DEPTH:
+            raise yaml.scanner.ScannerError(None, None, "nested too deeply", token.start_mark)
+
+
+def _as_user_error(error: yaml.MarkedYAMLError, place: str) -> UserError:
+    line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+    return UserError(f"not readable as YAML: {error.problem}", place=f"{place}{line}")
 
 
 def read_model(model: type[M], text: str, place: str) -> M:

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from evolve.core.messages import Capability
+from workflows.asking.demonstrations import Demonstration
 
 FileKind = Literal["prompt", "system", "demonstrations", "schema"]
 
@@ -43,6 +44,10 @@ class OperatorParams(BaseModel):
     def needs(self) -> frozenset[Capability]:
         """What its model must be able to do beyond chat."""
         return frozenset()
+
+    def wrong_with(self, row: Demonstration) -> str:
+        """Why a demonstration is of no use to this operator; empty when it is."""
+        return ""
 
 
 class AskParams(OperatorParams):

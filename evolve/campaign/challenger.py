@@ -28,8 +28,7 @@ class Challenger:
 
 def load_challenger(context: CampaignContext, artifact: str) -> Challenger:
     """The challenger that `fit_router` stored."""
-    document = context.home.artifacts.get_json(artifact)
-    content = PortfolioContent.model_validate(document["content"])
+    content = PortfolioContent.model_validate_json(context.home.artifacts.get(artifact))
     return Challenger("challenger", content, open_version(context.home, content, context.embedder), context)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from evolve.core.yaml_document import read_document
-from evolve.data.load import DataSettings
+from evolve.data import DataSettings
 from evolve.evaluate.guards import GuardSettings
 from evolve.evaluate.scorers import ScorerSettings
 from evolve.models import ModelSettings

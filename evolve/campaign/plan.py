@@ -15,7 +15,6 @@ from evolve.evaluate.heldout import spendable_alpha
 from evolve.evaluate.plan import minimum_detectable_gain
 from evolve.store import Home
 from harnesses.manifest import harness_workflow
-from workflows import Workflow
 
 SECONDS_PER_CALL = {"local": 0.8, "scripted": 0.0}
 """Assumed where the books hold no call of this model yet; any other provider: 2.0."""
@@ -86,7 +85,7 @@ def _calls_per_run(material: Material, home: Home | None) -> int:
     """One per node of the seed's graph that asks a model: what a run of the seed makes without retries."""
     if home is None:
         return 1
-    workflow: Workflow = harness_workflow(home.trees.get(material.seed_tree))
+    workflow = harness_workflow(home.trees.get(material.seed_tree))
     return max(1, sum(1 for node in workflow.nodes.values() if node.operator not in ("nearest", "verify")))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.campaign.context import CampaignContext
+from evolve.core.hashing import canonical_json
 from evolve.core.scores import Scorecard
+from evolve.store import Home, NewVersion, VersionRow
 from portfolios.portfolio import PortfolioContent, single_content
 
 
@@ -17,7 +20,7 @@ def commit_seed(context: CampaignContext) -> int:
     if live is not None:
         return live
     content = single_content(context.material.seed_tree, label="seed", models=model_settings(context))
-    row = versions.commit_and_move(
+    new = NewVersion(
         name,
         content.document(),
         {"kind": "seed", "unproven": "the starting point; nothing was compared"},
@@ -25,7 +28,7 @@ def commit_seed(context: CampaignContext) -> int:
         reason=f"seed of campaign {context.id}",
         key=f"seed/{context.id}",
     )
-    return row.number
+    return versions.commit_and_move(new, expected=None).number
 
 
 def model_settings(context: CampaignContext) -> dict[str, Any]:
@@ -56,7 +59,7 @@ def behaviour_of(
 def record_behaviour(context: CampaignContext, version: int, behaviour: Mapping[str, Any]) -> None:
     """Keeps a version's behaviour on train and dev for `evolve diff`; the first record of a version stays."""
     name = context.config.portfolio.name
-    artifact = context.home.artifacts.put_json(behaviour)
+    artifact = context.home.artifacts.put(canonical_json(behaviour))
     context.home.ledger.append(
         f"portfolio:{name}", "behaviour", f"{name}@{version}", {"artifact": artifact}, key=f"behaviour/{version}"
     )
@@ -64,7 +67,7 @@ def record_behaviour(context: CampaignContext, version: int, behaviour: Mapping[
 
 def commit_challenger(context: CampaignContext, content: PortfolioContent, evidence: Mapping[str, Any], expected: int) -> int:
     """Commits and makes live in one transaction; PointerMoved when somebody else moved `live` since the gate."""
-    row = context.home.versions.commit_and_move(
+    new = NewVersion(
         context.config.portfolio.name,
         content.document(),
         dict(evidence),
@@ -72,4 +75,13 @@ def commit_challenger(context: CampaignContext, content: PortfolioContent, evide
         reason=f"promoted by campaign {context.id}",
         key=f"promote/{context.id}",
     )
-    return row.number
+    return context.home.versions.commit_and_move(new, expected=expected).number
+
+
+def roll_back(home: Home, name: str, to: int, reason: str) -> VersionRow:
+    """A new live version with the content of version `to`. PointerMoved when `live` moves meanwhile."""
+    old, live = home.versions.get(name, to), home.versions.pointer(name)
+    restored = old.evidence.get("restores", to)
+    evidence = {"kind": "rollback", "restores": restored, "from": live}
+    new = NewVersion(name, old.content, evidence, parent=live, reason=reason, key=f"rollback/{uuid.uuid4().hex}")
+    return home.versions.commit_and_move(new, expected=live)

@@ -70,7 +70,7 @@ def _local_model() -> str:
 def _embedder(kind: str) -> str:
     from evolve.embed import open_embedder
 
-    return open_embedder(kind).identity
+    return str(open_embedder(kind).identity)
 
 
 def _home() -> str:
@@ -78,7 +78,8 @@ def _home() -> str:
 
     home = open_home()
     try:
-        return home.describe()
+        facts = home.describe()
+        return ", ".join(f"{name} {value}" for name, value in facts.items())
     finally:
         home.close()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from evolve.campaign.context import read_material
 from evolve.campaign.plan import estimate
+from evolve.campaign.publish import roll_back
 from evolve.campaign.route import route_once
 from evolve.campaign.run import CampaignOutcome, load_inputs, start_campaign
 from evolve.cli.output import write
@@ -131,14 +132,7 @@ def _after_promotion(home: Home, script: Mapping[str, ScriptedReply], say: _Tell
     lines = diff_lines(diff_references(home, f"{PORTFOLIO}@1", f"{PORTFOLIO}@{live}"))
     say(*(line[:160] for line in lines))
     say.title(f"evolve rollback {PORTFOLIO} --to 1")
-    row = home.versions.commit_and_move(
-        PORTFOLIO,
-        home.versions.get(PORTFOLIO, 1).content,
-        {"kind": "rollback", "restores": 1, "from": live},
-        parent=live,
-        reason="the demo shows the way back",
-        key=f"rollback/{live}/1",
-    )
+    row = roll_back(home, PORTFOLIO, 1, "the demo shows the way back")
     say(f"{PORTFOLIO}@{row.number} is live: the content of {PORTFOLIO}@1. {PORTFOLIO}@{live} stays, with its evidence.")
 
 

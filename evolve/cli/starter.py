@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from evolve.core.errors import UserError
+from harnesses.directory import write_harness
 from harnesses.seeds import library_harness
 
 STARTER = "evolve.cli.starter_files"
@@ -17,13 +18,9 @@ def write_starter(directory: Path, cases: Path | None) -> list[str]:
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UserError("this is not a new or empty folder", place=str(directory), fix="name a new folder")
     source = _own_cases(cases) if cases is not None else None
-    (directory / "harness").mkdir(parents=True)
-    written = []
-    for path, data in library_harness("json-answer").items():
-        target = directory / "harness" / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
-        written.append(f"harness/{path}")
+    seed = library_harness("json-answer")
+    write_harness(seed, directory / "harness")
+    written = [f"harness/{path}" for path in seed]
     name = "cases.jsonl" if source is None else f"cases{source.suffix}"
     if source is None:
         (directory / name).write_bytes(_starter_bytes("cases.jsonl"))

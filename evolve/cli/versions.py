@@ -62,6 +62,7 @@ def rollback(
     json_: JsonFlag = False,
 ) -> None:
     """Make a new version with the content of an old one, and make it live."""
+    from evolve.campaign.publish import roll_back
     from evolve.core.errors import UserError
     from evolve.report.references import resolve_reference
     from evolve.store import open_home
@@ -70,15 +71,10 @@ def rollback(
         raise UserError("a rollback needs a reason", place="--reason", fix="--reason 'why'")
     home = open_home()
     try:
-        target = resolve_reference(home, f"{name}@{to}")
-        live = home.versions.pointer(name)
-        old = home.versions.get(name, to)
-        evidence = {"kind": "rollback", "restores": target.source_version, "from": live}
-        row = home.versions.commit_and_move(
-            name, old.content, evidence, parent=live, reason=reason, key=f"rollback/{live}/{to}"
-        )
-        document = {"portfolio": name, "version": row.number, "restores": to, "was_live": live, "reason": reason}
-        emit(json_, document, [f"{name}@{row.number} is live: the content of {name}@{to} (was {name}@{live})."])
+        resolve_reference(home, f"{name}@{to}")
+        row = roll_back(home, name, to, reason)
+        document = {"portfolio": name, "version": row.number, "restores": to, "was_live": row.parent, "reason": reason}
+        emit(json_, document, [f"{name}@{row.number} is live: the content of {name}@{to} (was {name}@{row.parent})."])
     finally:
         home.close()
 

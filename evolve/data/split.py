@@ -27,8 +27,9 @@ def split_cases(
 
     Drawn splits depend on content and seed, not on ids or order, and a few added cases move few others. `origins` (from
     a LoadReport) name lines in messages and carry the values of `settings.column`.
-    UserError when a split stays empty, when a column's splits overlap, or when `column` or `stratify_by` is not there.
+    UserError for one id twice, a split that stays empty, splits of a column that overlap, and an absent tag.
     """
+    _refuse_equal_ids(cases)
     origins = origins or {}
     units = units_of(cases)
     chosen = _by_column(units, settings, origins) if settings.column is not None else _drawn(units, settings)
@@ -37,6 +38,14 @@ def split_cases(
         if not members:
             raise _empty_split(split, len(cases), units, settings)
     return Dataset(name, splits)
+
+
+def _refuse_equal_ids(cases: Sequence[Case]) -> None:
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            raise UserError(f"two cases have the id {case.id!r}", place="data.cases", fix="give each an id of its own")
+        seen.add(case.id)
 
 
 def _empty_split(split: Split, count: int, units: Sequence[Unit], settings: SplitSettings) -> UserError:

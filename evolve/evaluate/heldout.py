@@ -16,7 +16,7 @@ from evolve.core.scores import Scorecard
 from evolve.core.verdicts import Verdict
 from evolve.evaluate.arms import Arm
 from evolve.evaluate.gate import GatePlan, GateTest
-from evolve.evaluate.units import pair_units, sealed_order
+from evolve.evaluate.units import count_slices, pair_units, sealed_order
 from evolve.store.alpha import AlphaStore
 from evolve.store.ledger import Ledger
 
@@ -38,7 +38,7 @@ class SealedCases:
     def __repr__(self) -> str:
         return f"SealedCases({self.cases} cases in {len(self._units)} units)"
 
-    def __iter__(self) -> None:  # type: ignore[misc]
+    def __iter__(self) -> None:
         raise HeldoutSealed("heldout cases are read through a look of the gate, never listed")
 
     @property
@@ -62,9 +62,13 @@ class SealedCases:
         permit.record(start, stop)
         return [case for unit in self._units[start:stop] for case in unit]
 
-    def grams_source(self) -> list[tuple[str, str]]:
-        """(case id, text with expected value) for the leak check alone, which compares and never shows them."""
-        return [(c.id, f"{c.text}\n{c.expected}") for unit in self._units for c in unit]
+    def slice_units(self, stop: int) -> dict[str, int]:
+        """How many of the first `stop` units hold a case with each "tag=value": counts alone."""
+        return count_slices([case for unit in self._units[:stop] for case in unit])
+
+    def for_leak_check(self) -> list[Case]:
+        """The cases for the leak check alone, which compares texts and never shows them."""
+        return [case for unit in self._units for case in unit]
 
 
 def seal(dataset: Dataset) -> tuple[Dataset, SealedCases]:
@@ -102,7 +106,7 @@ def spendable_alpha(alpha: AlphaStore, sealed: SealedCases, budget: float, share
 def reserve_alpha(alpha: AlphaStore, sealed: SealedCases, budget: float, share: float, campaign: str) -> float:
     """Spends this campaign's error level on every sealed case, once, before the first look."""
     level = spendable_alpha(alpha, sealed, budget, share)
-    if level < 1e-6 and not alpha.reserved(f"gate/{campaign}"):
+    if level < 1e-6 and alpha.reserved(f"gate/{campaign}") is None:
         raise UserError(
             "the error budget of these heldout cases is used up",
             place="data",

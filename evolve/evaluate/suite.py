@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evolve.core.cases import Case, Split
-from evolve.core.errors import BudgetExceeded, EvolveError
-from evolve.core.hashing import content_hash
+from evolve.core.errors import BudgetExceeded, EvolveError, HeldoutSealed
+from evolve.core.hashing import JSONValue, content_hash
 from evolve.core.protocols import Scorer
 from evolve.core.scores import Result, Score, Scorecard
 from evolve.core.traces import RunStatus, Trace
@@ -94,6 +94,15 @@ class Suite:
                 "repetition": repetition,
             }
         )
+
+    def stored_traces(self, evaluation: Evaluation) -> dict[str, Mapping[str, JSONValue]]:
+        """Case id → the stored trace document of its first repetition, where there is one."""
+        if evaluation.split is Split.HELDOUT:
+            raise HeldoutSealed("traces of heldout cases are not shown")
+        keys = {self.result_key(evaluation, case, 0): case.id for case in evaluation.cases}
+        rows = self._results.get_many([*keys, *(self._fault_key(k) for k in keys)])
+        found = {case_id: rows.get(key) or rows.get(self._fault_key(key)) for key, case_id in keys.items()}
+        return {case_id: dict(row.trace) for case_id, row in found.items() if row is not None}
 
     def _stored(self, keys: list[str]) -> dict[str, Result]:
         """Results by key; a harness fault counts only inside the campaign in which it happened."""

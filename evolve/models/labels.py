@@ -1,10 +1,11 @@
-"""Label scores from next-token probabilities: which label the model would say, exactly, also when labels share tokens."""
+"""Label scores from next-token probabilities, exact also when labels share tokens."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 NextTokens = Callable[[tuple[int, ...]], Awaitable[Mapping[int, float]]]
 """Token ids said so far → natural-log probability of each reported next token."""
@@ -66,7 +67,7 @@ def likeliest(scores: Mapping[str, float]) -> str:
 def shared_beginning(labels: Sequence[str]) -> int:
     """Characters of the longest beginning that two different labels share."""
     ordered = sorted(set(labels))
-    return max((_common(a, b) for a, b in zip(ordered, ordered[1:], strict=False)), default=0)
+    return max((_common(a, b) for a, b in pairwise(ordered)), default=0)
 
 
 def _common(a: str, b: str) -> int:

@@ -33,7 +33,7 @@ class RetryingModel:
     def __init__(
         self,
         inner: Model,
-        policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
+        policy: RetryPolicy = RetryPolicy(),
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from evolve.report.references import Reference, resolve_reference
 from evolve.store import Home
 from harnesses.diff import diff_trees
 from harnesses.manifest import harness_workflow
-from workflows import diff_workflows
+from workflows.diff import diff_workflows
 
 SHOWN_CASES = 12
 
@@ -53,13 +54,13 @@ def _tree_diffs(home: Home, a: Reference, b: Reference) -> list[dict[str, Any]]:
     rows = []
     for tree in (t for t in b.members if t not in a.members):
         files = home.trees.get(tree)
-        nearest = min(old, key=lambda t: (len(diff_trees(old[t], files).text()), t))
+        nearest = min(old, key=lambda t: (len(diff_trees(old[t], files).render()), t))
         rows.append(
             {
                 "from": short(nearest),
                 "to": short(tree),
                 "member": b.members[tree],
-                "text": diff_trees(old[nearest], files).text(),
+                "text": diff_trees(old[nearest], files).render(),
                 "graph": diff_workflows(harness_workflow(old[nearest]), harness_workflow(files)),
             }
         )
@@ -87,12 +88,14 @@ def behaviour_rows(home: Home, reference: Reference) -> Mapping[str, Any] | None
     rows = home.ledger.rows(f"portfolio:{reference.name}", "behaviour")
     wanted = f"{reference.name}@{reference.source_version}"
     hit = next((row for row in rows if row.subject == wanted), None)
-    return None if hit is None else dict(home.artifacts.get_json(hit.detail["artifact"]))
+    return None if hit is None else dict(json.loads(home.artifacts.get(str(hit.detail["artifact"]))))
 
 
 def compare_behaviour(left: Mapping[str, Any], right: Mapping[str, Any]) -> Behaviour:
     """Pairs (case id, text) that the right side does better or worse."""
-    won, lost, same = [], [], 0
+    won: list[tuple[str, str]] = []
+    lost: list[tuple[str, str]] = []
+    same = 0
     for case_id in sorted(set(left) & set(right)):
         before, after = left[case_id]["score"], right[case_id]["score"]
         if before is None or after is None:

@@ -8,8 +8,10 @@ from typing import Any
 from evolve.core.errors import UserError
 from evolve.report.references import resolve_reference
 from evolve.store import Home
+from harnesses.directory import write_harness
 from harnesses.manifest import harness_workflow
-from workflows import draw_mermaid, draw_text, workflow_hash
+from workflows.canonical import workflow_hash
+from workflows.draw import draw_mermaid, draw_text
 
 
 def tree_rows(home: Home) -> list[dict[str, Any]]:
@@ -46,10 +48,7 @@ def export_tree(home: Home, reference: str, directory: Path) -> tuple[str, int]:
     tree, files = one_tree(home, reference)
     if directory.exists() and any(directory.iterdir()):
         raise UserError("the directory is not empty", place=str(directory), fix="name a new directory")
-    for path, data in files.items():
-        target = directory / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+    write_harness(files, directory)
     return tree, len(files)
 
 

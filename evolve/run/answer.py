@@ -50,7 +50,9 @@ class Query:
 async def answer_query(query: Query, router: Router, executor: Executor, embedder: Embedder) -> Answer:
     """Answers with the chosen member, else with the fallbacks in order. WorldError when none could answer."""
     decision = router.decide(query.text, embedder.embed([query.text])[0])
-    spend, seconds, failed, errors = Spend(), 0.0, [], []
+    spend, seconds = Spend(), 0.0
+    failed: list[str] = []
+    errors: list[str] = []
     for member in (decision.member, *router.fallbacks(decision)):
         trace = await executor.execute(RunKey(member, query.id, 0, "route"), query.value)
         spend, seconds = spend + trace.spend, seconds + trace.seconds

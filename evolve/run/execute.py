@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from evolve.core.errors import BudgetExceeded, HarnessFault, HeldoutSealed, UserError, WorldError
 from evolve.core.hashing import JSONValue, derive_seed
-from evolve.core.messages import Model, Usage
+from evolve.core.messages import Model
 from evolve.core.protocols import Embedder, TreeStore
 from evolve.core.traces import RunStatus, Spend, Step, Trace
 from evolve.run.limits import MeteredModel, RunMeter
 from evolve.run.prepare import PreparedHarness, Preparer
-from workflows.compile import Kit, WorkflowFault
+from workflows.kit import Kit
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ class Executor:
 
 def require_roles(harness: PreparedHarness, models: Mapping[str, Model]) -> None:
     """UserError when the harness names a model role that nobody configured."""
-    missing = sorted(set(harness.manifest.roles) - set(models))
+    needed = {role for role, need in harness.manifest.roles.items() if need == "required"}
+    missing = sorted(needed - set(models))
     if missing:
         raise UserError(
             f"the harness needs the model role {missing[0]!r}", place="models", fix=f"add models.{missing[0]} to the campaign"
@@ -90,27 +91,18 @@ Attempt = tuple[RunStatus, JSONValue, str, tuple[Step, ...]]
 async def _attempt(harness: PreparedHarness, value: JSONValue, kit: Kit) -> Attempt:
     """Runs the workflow under the harness's time limit and sorts what happened into a run status."""
     seconds = harness.manifest.limits.timeout_seconds
+    steps: list[Step] = []
     try:
         async with asyncio.timeout(seconds):
-            outcome = await harness.workflow.run(value, kit)
-    except WorkflowFault as fault:
-        return RunStatus.HARNESS_FAULT, None, str(fault), fault.steps
+            outcome = await harness.workflow.run(value, kit, steps=steps)
     except HarnessFault as fault:
-        return RunStatus.HARNESS_FAULT, None, str(fault), ()
+        return RunStatus.HARNESS_FAULT, None, str(fault), tuple(steps)
     except TimeoutError:
-        return RunStatus.HARNESS_FAULT, None, f"timed out after {seconds:g} s (limits.timeout_seconds)", ()
+        return RunStatus.HARNESS_FAULT, None, f"timed out after {seconds:g} s (limits.timeout_seconds)", tuple(steps)
     except WorldError as world:
-        return RunStatus.WORLD_FAULT, None, str(world), ()
+        return RunStatus.WORLD_FAULT, None, str(world), tuple(steps)
     except (BudgetExceeded, UserError, HeldoutSealed, asyncio.CancelledError):
         raise
     except Exception as crash:  # the door: a crash inside a harness is the harness's, and the campaign goes on
-        return RunStatus.HARNESS_FAULT, None, f"crashed: {type(crash).__name__}: {crash}", ()
+        return RunStatus.HARNESS_FAULT, None, f"crashed: {type(crash).__name__}: {crash}", tuple(steps)
     return RunStatus.FINISHED, outcome.output, "", outcome.steps
-
-
-def steps_usage(steps: tuple[Step, ...]) -> Usage:
-    """The usage that the steps of a trace add up to."""
-    total = Usage()
-    for step in steps:
-        total = total + step.usage
-    return total

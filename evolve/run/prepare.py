@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue, short
 from evolve.core.protocols import Files, TreeStore
-from harnesses.check import check_harness, harness_workflow
-from harnesses.manifest import Manifest, read_manifest
-from tool_forge.contract import read_tools, tool_prompt_schema
+from harnesses.check import check_harness
+from harnesses.manifest import Manifest, harness_tools, harness_workflow, read_manifest
 from workflows.compile import CompiledWorkflow, compile_workflow
 
 
@@ -21,7 +20,7 @@ class PreparedHarness:
     files: Files
     manifest: Manifest
     workflow: CompiledWorkflow
-    tools: dict[str, JSONValue]
+    tools: dict[str, dict[str, JSONValue]]
 
 
 class Preparer:
@@ -45,6 +44,5 @@ def prepare_files(tree: str, files: Files) -> PreparedHarness:
         raise UserError(
             "; ".join(str(p) for p in problems), place=f"tree:{short(tree)}", fix="mend the harness files named above"
         )
-    manifest = read_manifest(files)
-    tools = {name: tool_prompt_schema(t) for name, t in read_tools(files, manifest.tools).items()}
-    return PreparedHarness(tree, files, manifest, compile_workflow(harness_workflow(files)), tools)
+    tools = {name: tool.tool_schema() for name, tool in harness_tools(files).items()}
+    return PreparedHarness(tree, files, read_manifest(files), compile_workflow(harness_workflow(files)), tools)

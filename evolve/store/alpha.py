@@ -45,7 +45,7 @@ class AlphaStore:
             earlier = _reservation(connection, key)
             if earlier is not None:
                 return _same_cases(earlier, cases, key)
-            if not (math.isfinite(alpha) and 0 < alpha and cases):
+            if not (math.isfinite(alpha) and alpha > 0 and cases):
                 raise UserError(f"alpha {alpha} on {len(cases)} cases cannot be reserved", place="gate")
             _refuse_overspending(_spent_in(connection, cases), alpha, budget)
             self._spend_in(connection, cases, alpha, budget=budget, campaign=campaign, key=key)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from sqlalchemy import select
 
 from evolve.core.errors import UserError
-from evolve.core.hashing import sha256_hex
+from evolve.core.hashing import JSONValue, sha256_hex
 from evolve.store.database import Database
+from evolve.store.packing import json_text
 from evolve.store.sqlite import insert_new
 from evolve.store.tables import artifacts
 
@@ -31,3 +34,11 @@ class Artifacts:
         if data is None:
             raise UserError(f"artifact {sha!r} is unknown in {self._database.place}", fix="check the home it came from")
         return bytes(data)
+
+    def put_json(self, value: JSONValue) -> str:
+        """Stores a JSON document; the order of its keys is kept."""
+        return self.put(json_text(value).encode("ascii"))
+
+    def get_json(self, sha: str) -> JSONValue:
+        """The document that `put_json` stored."""
+        return json.loads(self.get(sha))

@@ -46,7 +46,9 @@ class CampaignLock:
     def __enter__(self) -> CampaignLock:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.release()
 
     def release(self) -> None:
@@ -76,7 +78,9 @@ class CampaignStore:
         }
         with self._database.write() as connection:
             if connection.execute(insert_new(campaigns), row).rowcount != 1:
-                raise UserError("a campaign with this id exists", place=f"campaign:{id}", fix="resume it or choose another id")
+                raise UserError(
+                    "a campaign with this id exists", place=f"campaign:{id}", fix="resume it or choose another id"
+                )
         return _campaign(row)
 
     def get(self, id: str) -> CampaignRow:
@@ -84,7 +88,9 @@ class CampaignStore:
         with self._database.read() as connection:
             row = connection.execute(select(campaigns).where(campaigns.c.id == id)).mappings().one_or_none()
         if row is None:
-            raise UserError("no such campaign in this home", place=f"campaign:{id}", fix="list them with `evolve status`")
+            raise UserError(
+                "no such campaign in this home", place=f"campaign:{id}", fix="list them with `evolve status`"
+            )
         return _campaign(row)
 
     def list(self) -> list[CampaignRow]:
@@ -95,11 +101,11 @@ class CampaignStore:
 
     def set_status(self, id: str, status: str) -> None:
         """Says how a campaign stands now. UserError when it is unknown."""
-        change = update(campaigns).where(campaigns.c.id == id).values(status=status, changed_at=self._database.now())
-        with self._database.write() as connection:
-            changed = connection.execute(change).rowcount == 1
-        if not changed:
-            self.get(id)
+        self._change(id, {"status": status})
+
+    def set_fingerprints(self, id: str, fingerprints: Mapping[str, JSONValue]) -> None:
+        """Records what a resume must find unchanged. UserError when the campaign is unknown."""
+        self._change(id, {"fingerprints": json_text(dict(fingerprints))})
 
     def lock(self, id: str) -> CampaignLock:
         """Takes the campaign for this process. UserError, naming the holder, when another one runs it."""
@@ -120,8 +126,12 @@ class CampaignStore:
         os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
         return CampaignLock(descriptor)
 
+    def _change(self, id: str, values: dict[str, str]) -> None:
+        self.get(id)
+        change = update(campaigns).where(campaigns.c.id == id).values(**values, changed_at=self._database.now())
+        with self._database.write() as connection:
+            connection.execute(change)
+
 
 def _campaign(row: RowMapping | Mapping[str, Any]) -> CampaignRow:
-    return CampaignRow(
-        **{**row, "config": json.loads(row["config"]), "fingerprints": json.loads(row["fingerprints"])}
-    )
+    return CampaignRow(**{**row, "config": json.loads(row["config"]), "fingerprints": json.loads(row["fingerprints"])})

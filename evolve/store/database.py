@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, create_engine
 
 from evolve.store.group import GroupWriter
 from evolve.store.packing import timestamp, utc_now
-from evolve.store.sqlite import prepare_engine, world_errors
+from evolve.store.sqlite import DURABLE, GROUPED, prepare_engine, world_errors
 
 
 def sqlite_url(path: Path) -> URL:
@@ -27,15 +27,16 @@ class Database:
 
     def __init__(self, url: URL, *, place: str, clock: Callable[[], datetime] = utc_now) -> None:
         self.place = place
-        self._clock = clock
+        self.clock = clock
         self._engine = create_engine(url)
         prepare_engine(self._engine)
-        self._writing = self._engine.execution_options(write=True)
-        self.group = GroupWriter(self.write)
+        self._durable = self._engine.execution_options(**DURABLE)
+        self._grouped = self._engine.execution_options(**GROUPED)
+        self.group = GroupWriter(self._write_group)
 
     def now(self) -> str:
         """The time that a row written now carries in created_at."""
-        return timestamp(self._clock())
+        return timestamp(self.clock())
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -46,7 +47,12 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """The only writer while it lasts: committed, durably, when the block ends, and rolled back when it raises."""
-        with world_errors(self.place), self._writing.begin() as connection:
+        with world_errors(self.place), self._durable.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _write_group(self) -> Iterator[Connection]:
+        with world_errors(self.place), self._grouped.begin() as connection:
             yield connection
 
     def close(self) -> None:

@@ -33,6 +33,11 @@ def unpack_json(data: bytes) -> JSONValue:
     return json.loads(body)
 
 
+def storable(text: str, limit: int) -> str:
+    """`text` with what UTF-8 cannot hold escaped, cut to `limit` characters: for notes that nothing depends on."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")[:limit]
+
+
 def utc_now() -> datetime:
     """The wall clock in UTC: the default of every clock argument."""
     return datetime.now(UTC)

@@ -25,14 +25,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class PointerMove:
-    """A move that happened. `from_version` is None for the first."""
+    """A move that happened, from version `before` (None for the first) to version `after`."""
 
     number: int
     created_at: str
     name: str
     which: str
-    from_version: int | None
-    to_version: int
+    before: int | None
+    after: int
     reason: str
     key: str | None
 
@@ -54,8 +54,8 @@ def move_in(connection: Connection, move: Move, now: str) -> None:
         "created_at": now,
         "name": move.name,
         "which": move.which,
-        "from_version": move.expected,
-        "to_version": move.to,
+        "before": move.expected,
+        "after": move.to,
         "reason": move.reason,
         "key": move.key,
     }

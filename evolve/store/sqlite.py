@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, event
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.sql.dml import Insert
 
 from evolve.core.errors import WorldError
@@ -19,6 +19,15 @@ BUSY_MILLISECONDS = 10_000
 """How long one attempt waits for another process's write transaction."""
 
 BUSY_ATTEMPTS = 3
+
+DURABLE = {"write": "FULL"}
+"""Execution options of a transaction that is on the disk when it returns."""
+
+GROUPED = {"write": "NORMAL"}
+"""Execution options of a transaction that survives the end of the process at once, and a power cut a little later.
+
+The next durable commit takes it along: whatever a promotion rests on is on the disk before the promotion is.
+"""
 
 _FAULTS: dict[int, tuple[str, bool]] = {
     sqlite3.SQLITE_BUSY: ("locked by another process for too long", True),
@@ -50,12 +59,10 @@ def world_errors(place: str) -> Iterator[None]:
     """Turns what the database reports about the outside into a WorldError that a person can act on."""
     try:
         yield
-    except IntegrityError:
+    except (IntegrityError, ProgrammingError):
         raise
     except (DBAPIError, sqlite3.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
-        if isinstance(cause, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-            raise
         message, passing = _FAULTS.get(_primary_code(cause), (f"failing: {cause}", False))
         raise WorldError(f"{place} is {message}", passing=passing) from error
 
@@ -71,15 +78,17 @@ def _open_connection(connection: sqlite3.Connection, _record: Any) -> None:
     connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
-    connection.execute("PRAGMA synchronous = FULL")
 
 
 def _begin(connection: Connection) -> None:
+    raw: Any = connection.connection.dbapi_connection
+    durability = connection.get_execution_options().get("write")
+    if durability is None:
+        _patiently(lambda: raw.execute("BEGIN"))
+        return
+    raw.execute(f"PRAGMA synchronous = {durability}")
     # A write transaction takes its lock at the start: one that began as a reader could lose it half-way.
-    mode = "IMMEDIATE" if connection.get_execution_options().get("write") else "DEFERRED"
-    raw = connection.connection.dbapi_connection
-    assert isinstance(raw, sqlite3.Connection)
-    _patiently(lambda: raw.execute(f"BEGIN {mode}"))
+    _patiently(lambda: raw.execute("BEGIN IMMEDIATE"))
 
 
 def _patiently(act: Callable[[], object]) -> None:

@@ -78,8 +78,8 @@ pointer_moves = Table(
     Column("created_at", String(32), nullable=False),
     Column("name", Text, nullable=False),
     Column("which", Text, nullable=False),
-    Column("from_version", Integer),
-    Column("to_version", Integer, nullable=False),
+    Column("before", Integer),
+    Column("after", Integer, nullable=False),
     Column("reason", Text, nullable=False),
     Column("key", Text),
     UniqueConstraint("name", "which", "key", name="uq_pointer_moves_key"),
@@ -142,8 +142,9 @@ calls = Table(
     Column("request_hash", String(64), nullable=False),
     Column("request", LargeBinary),
     Column("reserved_usd", Text),
-    Column("reserved_tokens", Integer, nullable=False),
-    Index("ix_calls_campaign", "campaign"),
+    Column("reserved_prompt_tokens", Integer, nullable=False),
+    Column("reserved_completion_tokens", Integer, nullable=False),
+    Index("ix_calls_campaign_id", "campaign", "id"),
 )
 
 call_ends = Table(

@@ -15,7 +15,9 @@ def check_paths(paths: Iterable[str]) -> None:
         if problem is None and any(folder in known for folder in _folders(path)):
             problem = "lies below another file"
         if problem is not None:
-            raise UserError(f"the path {path!r} {problem}", place="tree", fix="use relative paths such as prompts/system.md")
+            raise UserError(
+                f"the path {path!r} {problem}", place="tree", fix="use relative paths such as prompts/system.md"
+            )
 
 
 def _folders(path: str) -> list[str]:

@@ -139,6 +139,8 @@ def _get_in(connection: Connection, name: str, number: int) -> VersionRow:
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         numbers = connection.execute(select(versions.c.number).where(versions.c.name == name)).scalars().all()
-        have = f"it has versions {min(numbers)} to {max(numbers)}" if numbers else "nothing was committed under this name"
+        have = (
+            f"it has versions {min(numbers)} to {max(numbers)}" if numbers else "nothing was committed under this name"
+        )
         raise UserError(f"version {number} does not exist; {have}", place=name, fix="see `evolve portfolio log`")
     return _version(row)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evolve.core.hashing import JSONValue
-from harnesses.catalog.expressions import decimals_of, find_expression
-from harnesses.catalog.occasion import LONG_TEXT, Draft, Occasion, demonstration_path, finish, prompt_path
+from evolve.core.messages import Capability
+from harnesses.catalog.expressions import PERCENT, decimals_of, find_expression, numbers_in
+from harnesses.catalog.occasion import LONG_TEXT, Draft, Occasion, ask_role, demonstration_path, finish, prompt_path
 from harnesses.proposal import Proposal
 from harnesses.shapes import Example, Field, Kind, Shape, field_value, is_number, to_number
 from workflows.asking.demonstrations import Demonstration, dump_demonstrations
+from workflows.reading.arithmetic import tokenize
 from workflows.spec import Node
 
 SHOTS = 6
@@ -17,25 +19,25 @@ FEWEST = 3
 
 
 def propose_calculator(occasion: Occasion) -> Proposal | None:
-    """`program` with demonstrations whose expressions were found by search; fits one numeric field."""
+    """`program` with demonstrations whose expressions were found by search; fits objects of one numeric field."""
     shape, field = occasion.shape, _number_field(occasion.shape)
-    if field is None:
+    if field is None or not field.key:
         return None
     decimals = decimals_of(field.values)
     worked = [(e, x) for e in shape.examples if (x := _expression_of(e, field, decimals)) and len(e.text) <= LONG_TEXT]
     if len(worked) < FEWEST:
         return None
     demonstrations, prompt = demonstration_path("calculator", shape), prompt_path("calculator", shape)
+    picked = _pick_varied(occasion, worked)
     params: dict[str, JSONValue] = {
         "prompt": prompt,
         "demonstrations": demonstrations,
-        "pin_operands": True,
-        "output_key": field.key or None,
-        "rounding": decimals,
+        "output_key": field.key,
+        "decimals": decimals,
+        "style": "plain" if Capability.PLAIN in occasion.capabilities else "chat",
+        **ask_role(occasion.parent),
+        **(_pins(picked) if Capability.JSON_SCHEMA in occasion.capabilities else {}),
     }
-    picked = _pick_varied(occasion, worked)
-    if any("100" in expression.split() and "100" not in example.text for example, expression in picked):
-        params["constants"] = [100]
     draft = Draft(
         entry="calculator",
         nodes={"answer": Node(operator="program", params=params)},
@@ -45,6 +47,17 @@ def propose_calculator(occasion: Occasion) -> Proposal | None:
         files={demonstrations: _expression_rows(picked), prompt: b"{input}\n"},
     )
     return finish(occasion, draft)
+
+
+def _pins(picked: Sequence[tuple[Example, str]]) -> dict[str, JSONValue]:
+    """Operands pinned to the question, with as many steps and constants as the demonstrations need."""
+    expressions = [tokenize(expression) for _, expression in picked]
+    needed = max(sum(token in "+-*/" for token in tokens) for tokens in expressions)
+    pins: dict[str, JSONValue] = {"pin_operands": True, "steps": needed}
+    questions = [numbers_in(example.text) for example, _ in picked]
+    if any(PERCENT in tokens and PERCENT not in q for tokens, q in zip(expressions, questions, strict=True)):
+        pins["constants"] = [int(PERCENT)]
+    return pins
 
 
 def _number_field(shape: Shape) -> Field | None:

@@ -68,9 +68,14 @@ def _field_schema(field: Field) -> dict[str, JSONValue]:
 
 
 def _type_name(value: JSONValue) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    names = {str: "string", list: "array", dict: "object"}
-    return names.get(type(value), "null")
+    return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")
+
+
+_TYPE_NAMES: tuple[tuple[type, str], ...] = (
+    (bool, "boolean"),
+    (int, "number"),
+    (float, "number"),
+    (str, "string"),
+    (list, "array"),
+    (dict, "object"),
+)

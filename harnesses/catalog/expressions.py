@@ -15,7 +15,10 @@ MAX_NUMBERS = 6
 """Questions with more numbers are skipped: almost any answer could be reached by chance."""
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17)
-_PERCENT = re.compile(r"%|\bpercent\b", re.IGNORECASE)
+PERCENT = "100"
+"""What joins the numbers of a question that speaks of percent."""
+
+_PERCENT_SIGN = re.compile(r"%|\bpercent\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,16 @@ def find_expression(text: str, answer: float, *, decimals: int) -> str | None:
     numbers = numbers_in(text)
     if not 2 <= len(numbers) <= MAX_NUMBERS:
         return None
-    if _PERCENT.search(text) and "100" not in numbers:
-        numbers.append("100")
+    if _PERCENT_SIGN.search(text) and PERCENT not in numbers:
+        numbers.append(PERCENT)
     atoms = [
         _Term(n, float(n), math.sqrt(prime), frozenset({prime})) for n, prime in zip(numbers, _PRIMES, strict=False)
     ]
     one_step = list(_steps(atoms, atoms))
     for candidates in (one_step, _steps(one_step, atoms)):
-        fitting = {round(t.probe, 9): t.text for t in candidates if _equal(t.value, answer, decimals)}
+        fitting = [term for term in candidates if _equal(term.value, answer, decimals)]
         if fitting:
-            return next(iter(fitting.values())) if len(fitting) == 1 else None
+            return fitting[0].text if len({round(term.probe, 9) for term in fitting}) == 1 else None
     return None
 
 

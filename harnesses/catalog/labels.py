@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from evolve.core.hashing import JSONValue
 from evolve.core.messages import Capability
 from harnesses.catalog.occasion import (
     Draft,
     Occasion,
     answer_rows,
+    ask_role,
     demonstration_path,
     finish,
     label_field,
@@ -21,12 +23,14 @@ SHOTS = 6
 
 
 def propose_labels(occasion: Occasion) -> Proposal | None:
-    """`choose` over the labels of the only field; needs log probabilities of labels and at least two labels."""
+    """`choose` over the labels of the only field of an object; needs log probabilities of labels."""
     shape, field = occasion.shape, label_field(occasion.shape)
-    if Capability.LABELS not in occasion.capabilities or field is None or not 2 <= len(field.values) <= MOST_LABELS:
+    if Capability.LABELS not in occasion.capabilities or field is None or not field.key:
+        return None
+    if len(field.values) > MOST_LABELS:
         return None
     demonstrations, prompt = demonstration_path("labels", shape), prompt_path("labels", shape)
-    labels = sorted(str(value) for value in field.values)
+    labels: list[JSONValue] = sorted(str(value) for value in field.values)
     picked = pick_balanced(occasion, shape.examples, SHOTS)
     node = Node(
         operator="choose",
@@ -34,8 +38,9 @@ def propose_labels(occasion: Occasion) -> Proposal | None:
             "labels": labels,
             "prompt": prompt,
             "demonstrations": demonstrations,
-            "output_key": field.key or None,
+            "output_key": field.key,
             "calibrate": True,
+            **ask_role(occasion.parent),
         },
     )
     draft = Draft(

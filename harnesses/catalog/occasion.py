@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evolve.core.hashing import JSONValue, canonical_json
@@ -17,6 +17,7 @@ from harnesses.manifest import harness_workflow, read_manifest
 from harnesses.proposal import Hypothesis, Proposal
 from harnesses.shapes import Example, Field, Kind, Shape
 from workflows.asking.demonstrations import Demonstration, dump_demonstrations
+from workflows.asking.prompts import placeholders
 from workflows.spec import Node, Workflow, dump_workflow
 
 LONG_TEXT = 600
@@ -83,7 +84,16 @@ def _hypothesis(occasion: Occasion, draft: Draft, files: Files) -> Hypothesis:
 
 
 def _mentions(workflow: Workflow, path: str) -> bool:
-    return any(path in node.params.values() for node in workflow.nodes.values())
+    return any(path in _texts(node.params) for node in workflow.nodes.values())
+
+
+def _texts(value: JSONValue) -> Iterator[str]:
+    """Every text in a value, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def demonstration_path(entry: str, shape: Shape) -> str:
@@ -123,6 +133,12 @@ def _take_turns(
     return picked
 
 
+def ask_role(parent: Files) -> dict[str, JSONValue]:
+    """The `role` parameter for a node that asks a model; none where the usual `agent` will do."""
+    roles = read_manifest(parent).roles
+    return {} if "agent" in roles else {"role": next(iter(roles))}
+
+
 def answer_rows(examples: Iterable[Example]) -> bytes:
     """Demonstrations that show the expected answer as it is."""
     return dump_demonstrations(tuple(Demonstration(id=e.id, input=e.text, output=e.expected) for e in examples))
@@ -133,19 +149,20 @@ def generate_params(occasion: Occasion) -> tuple[dict[str, JSONValue], dict[str,
     object_answer = occasion.shape.is_object
     params: dict[str, JSONValue] = {"parse": "json" if object_answer else "text", "max_tokens": ANSWER_TOKENS}
     for node in harness_workflow(occasion.parent).nodes.values():
-        if node.operator in {"generate", "vote"} and node.params.get("prompt") in occasion.parent:
-            kept = {key: node.params[key] for key in ("prompt", "system", "role") if key in node.params}
+        asked = node.params.get("sample", node.params)
+        if isinstance(asked, dict) and node.operator in {"generate", "vote"} and asked.get("prompt") in occasion.parent:
+            kept: dict[str, JSONValue] = {key: asked[key] for key in ("prompt", "system", "role") if key in asked}
             if not _names_nodes(occasion.parent, str(kept["prompt"])):
                 return {**kept, **params}, {}
     path = prompt_path("answer", occasion.shape)
     ending = "Answer with JSON only." if object_answer else "Answer briefly."
-    return {"prompt": path, **params}, {path: f"{{input}}\n\n{ending}\n".encode()}
+    return {"prompt": path, **params, **ask_role(occasion.parent)}, {path: f"{{input}}\n\n{ending}\n".encode()}
 
 
 def _names_nodes(parent: Files, prompt: str) -> bool:
     """True when the prompt quotes the output of another node, which a workflow of one node does not have."""
-    text = parent[prompt].decode("utf-8", "replace")
-    return any("{" + name + "}" in text for name in harness_workflow(parent).nodes)
+    named = placeholders(parent[prompt].decode("utf-8", "replace"))
+    return not named.isdisjoint(harness_workflow(parent).nodes)
 
 
 def pick_by_tool(occasion: Occasion, examples: Sequence[Example], k: int) -> list[Example]:

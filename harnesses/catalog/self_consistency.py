@@ -16,7 +16,7 @@ def propose_self_consistency(occasion: Occasion) -> Proposal | None:
     if read_manifest(occasion.parent).limits.max_calls < SAMPLES:
         return None
     params, files = generate_params(occasion)
-    node = Node(operator="vote", params={**params, "samples": SAMPLES, "temperature": TEMPERATURE})
+    node = Node(operator="vote", params={"n": SAMPLES, "sample": {**params, "temperature": TEMPERATURE}})
     draft = Draft(
         entry="self_consistency",
         nodes={"answer": node},

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import get_args
 
 from evolve.core.hashing import JSONValue, normal_text
+from evolve.core.messages import Capability
 from harnesses.catalog.occasion import (
     Draft,
     Occasion,
     answer_rows,
+    ask_role,
     demonstration_path,
     finish,
     pick_balanced,
@@ -22,21 +24,24 @@ from workflows.spec import Node
 
 SHOTS = 4
 KINDS: tuple[Kind, ...] = get_args(Kind)
+_READINGS: tuple[tuple[Kind, bool], ...] = (*((kind, True) for kind in KINDS), ("date", False))
 
 
 def propose_spans(occasion: Occasion) -> Proposal | None:
     """`extract` for object answers all of whose values are found among the candidates of some kind."""
     shape = occasion.shape
-    if not shape.is_object or shape.is_call or not shape.fields:
+    if Capability.JSON_SCHEMA not in occasion.capabilities or not shape.is_object or shape.is_call:
         return None
-    fields: dict[str, JSONValue] = {}
-    for field in shape.fields:
-        kind = candidate_kind(shape.examples, field.key)
-        if kind is None:
-            return None
-        fields[field.key] = {"kind": kind}
+    fields = {field.key: _field_spec(shape.examples, field.key) for field in shape.fields}
+    if not fields or not all(fields.values()):
+        return None
     demonstrations, prompt = demonstration_path("spans", shape), prompt_path("spans", shape)
-    params: dict[str, JSONValue] = {"fields": fields, "prompt": prompt, "demonstrations": demonstrations}
+    params: dict[str, JSONValue] = {
+        "fields": fields,
+        "prompt": prompt,
+        "demonstrations": demonstrations,
+        **ask_role(occasion.parent),
+    }
     draft = Draft(
         entry="spans",
         nodes={"answer": Node(operator="extract", params=params)},
@@ -48,17 +53,27 @@ def propose_spans(occasion: Occasion) -> Proposal | None:
     return finish(occasion, draft)
 
 
-def candidate_kind(examples: Sequence[Example], key: str) -> Kind | None:
-    """The kind whose candidates hold the value in most examples and are fewest, None when no kind does."""
-    best: tuple[int, int, Kind] | None = None
-    for order, kind in enumerate(KINDS):
-        found = [find_candidates(example.text, kind, SpanOptions()) for example in examples]
-        pairs = zip(found, examples, strict=True)
-        held = sum(_holds(candidates, field_value(example.expected, key)) for candidates, example in pairs)
-        if held >= MOST * len(examples):
-            size = sum(len(candidates) for candidates in found)
-            best = min(best or (size, order, kind), (size, order, kind))
-    return best[2] if best else None
+def _field_spec(examples: Sequence[Example], key: str) -> dict[str, JSONValue]:
+    """The spec of the kind whose candidates hold the value in most examples and are fewest; {} when no kind does."""
+    present = [example for example in examples if field_value(example.expected, key) is not None]
+    if not present:
+        return {}
+    fitting = [fit for fit in (_fit(present, key, kind, first) for kind, first in _READINGS) if fit is not None]
+    if not fitting:
+        return {}
+    _, spec = min(fitting, key=lambda fit: fit[0])
+    return {**spec, "optional": True} if len(present) < len(examples) else spec
+
+
+def _fit(examples: Sequence[Example], key: str, kind: Kind, day_first: bool) -> tuple[int, dict[str, JSONValue]] | None:
+    """How many candidates there are in all, and the spec; None when too few of the values are among them."""
+    found = [find_candidates(example.text, kind, SpanOptions(day_first=day_first)) for example in examples]
+    pairs = zip(found, examples, strict=True)
+    held = sum(_holds(candidates, field_value(example.expected, key)) for candidates, example in pairs)
+    if held < MOST * len(examples):
+        return None
+    spec: dict[str, JSONValue] = {"kind": kind} if day_first else {"kind": kind, "day_first": False}
+    return sum(len(candidates) for candidates in found), spec
 
 
 def _holds(candidates: Sequence[Candidate], value: JSONValue) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from evolve.core.messages import Capability
 from harnesses.catalog.occasion import (
     Draft,
     Occasion,
     answer_rows,
+    ask_role,
     demonstration_path,
     finish,
     pick_by_tool,
@@ -22,6 +24,8 @@ SHOTS = 6
 def propose_tools(occasion: Occasion) -> Proposal | None:
     """`use_tools` for answers that are calls of the harness's own tools."""
     shape, tools = occasion.shape, harness_tools(occasion.parent)
+    if not {Capability.LABELS, Capability.JSON_SCHEMA} <= occasion.capabilities:
+        return None
     valid = [example for example in shape.examples if tools and not check_call(example.expected, tools)]
     if not shape.is_call or not valid:
         return None
@@ -34,6 +38,7 @@ def propose_tools(occasion: Occasion) -> Proposal | None:
             "pin_arguments": True,
             "calibrate": True,
             "tools": list(tools),
+            **ask_role(occasion.parent),
         },
     )
     draft = Draft(

@@ -46,7 +46,7 @@ def test_equal_texts_and_groups_never_cross(rows: list[tuple[int, str]], seed: i
 
 def test_texts_and_groups_join_transitively() -> None:
     chain = [Case("1", "a", group="g"), Case("2", "b", group="g"), Case("3", "B"), Case("4", "b", group="h")]
-    split = where(split_cases([*chain, *cases(30)], SplitSettings()))
+    split = where(split_cases([*chain, *cases(30, start=10)], SplitSettings()))
     assert len({split[str(case.id)] for case in chain}) == 1
 
 
@@ -96,6 +96,11 @@ def test_rare_kinds_do_not_all_land_in_one_split() -> None:
 def test_an_unknown_tag_names_the_nearest() -> None:
     with pytest.raises(UserError, match="did you mean 'kind'"):
         split_cases(cases(20), SplitSettings(stratify_by="knid"))
+
+
+def test_one_id_twice_is_refused() -> None:
+    with pytest.raises(UserError, match="two cases have the id '3'"):
+        split_cases([*cases(20), Case("3", "another")], SplitSettings())
 
 
 COLUMN = "id,input,expected,part\na,x,1,train\nb,y,1,dev\nc,z,1,heldout\n"

@@ -29,11 +29,11 @@ BAD = {
     "not an object": (good(1) + b"\n[1]\n" + good(3), 2, "a list, not an object"),
     "not UTF-8": (good(1) + b'\n{"id": "\xff"}\n' + good(3), 2, "not UTF-8 at byte 9"),
     "NaN": (good(1) + b'\n{"id": "2", "input": "x", "expected": NaN}\n' + good(3), 2, "NaN is not JSON"),
-    "1e999": (good(1) + b'\n{"id": "2", "input": "x", "expected": 1e999}\n' + good(3), 2, "too large"),
+    "1e999": (good(1) + b'\n{"id": "2", "input": "x", "expected": 1e999}\n' + good(3), 2, "1e999 is too large"),
     "one key twice": (
         good(1) + b'\n{"id": "2", "id": "3", "input": "x", "expected": 1}\n' + good(3),
         2,
-        "appears twice",
+        "the key 'id' appears twice",
     ),
     "no input": (good(1) + b'\n{"id": "2", "expected": 1}\n' + good(3), 2, "no 'input' in this row"),
     "nested too deeply": (good(1) + b"\n" + b"[" * 100_000 + b"\n" + good(3), 2, "nested too deeply"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -51,7 +51,7 @@ class Calls:
         except UnicodeDecodeError as error:
             raise HarnessFault(f"{path}: not UTF-8 at byte {error.start}") from error
 
-    def derive(self, path: str, build: Callable[[bytes], T], *, under: Hashable = None) -> T:
+    def derive(self, path: str, build: Callable[[bytes], T], *, under: str = "") -> T:
         """`build` of a file's bytes, computed once for each content. Its ValueError becomes a HarnessFault.
 
         `under` names the derivation where `build` is not a function that stays the same from call to call.

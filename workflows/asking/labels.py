@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from evolve.core.errors import HarnessFault, WorldError
 from evolve.core.messages import ModelRequest
@@ -13,20 +13,9 @@ NO_CONTENT = "N/A"
 """The content-free input of Zhao et al. 2021, Calibrate Before Use."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelQuestion:
-    """Which labels, of whom, and what to subtract. Without `offsets` the choice is not calibrated."""
-
-    role: str
-    labels: Sequence[str]
-    offsets: Mapping[str, float] | None
-
-
-async def choose_label(calls: Calls, question: LabelQuestion, request: ModelRequest) -> str:
+def best_label(scores: Mapping[str, float], offsets: Mapping[str, float]) -> str:
     """The label with the highest log probability minus its offset; the first asked wins a tie."""
-    scores = await score_labels(calls, question.role, question.labels, request)
-    offsets = question.offsets or {}
-    return max(question.labels, key=lambda label: scores[label] - offsets.get(label, 0.0))
+    return max(scores, key=lambda label: scores[label] - offsets.get(label, 0.0))
 
 
 async def score_labels(calls: Calls, role: str, labels: Sequence[str], request: ModelRequest) -> dict[str, float]:
@@ -38,22 +27,16 @@ async def score_labels(calls: Calls, role: str, labels: Sequence[str], request: 
     return {label: reply.label_logprobs[label] for label in labels}
 
 
-async def calibrated_offsets(
-    calls: Calls,
-    question: LabelQuestion,
-    *,
-    calibrate: bool,
-    empty_request: Callable[[], ModelRequest],
-) -> Mapping[str, float] | None:
-    """The offsets to subtract: those given; else, with `calibrate`, asked for by one call about no content; else None.
+async def resolve_offsets(
+    labels: Sequence[str], given: Mapping[str, float] | None, measure: Callable[[], Awaitable[Mapping[str, float]]]
+) -> Mapping[str, float]:
+    """The given offsets, else those that `measure` asks for.
 
-    A given set must name every label: a label without offset would be favoured silently.
+    A given set must name every label: one without an offset would be favoured silently.
     """
-    if question.offsets is not None:
-        left_out = [label for label in question.labels if label not in question.offsets]
-        if left_out:
-            raise HarnessFault(f"offsets: no offset for the label {left_out[0]!r}")
-        return question.offsets
-    if not calibrate:
-        return None
-    return await score_labels(calls, question.role, question.labels, empty_request())
+    if given is None:
+        return await measure()
+    left_out = [label for label in labels if label not in given]
+    if left_out:
+        raise HarnessFault(f"offsets: no offset for the label {left_out[0]!r}")
+    return given

@@ -76,7 +76,7 @@ def shown_rows(params: AskParams, calls: Calls) -> Sequence[Demonstration]:
 
 
 def render(template: str, view: View) -> str:
-    """The template with `{input}`, `{NODE}`, `{input.KEY}` and `{NODE.KEY}` filled in; all other braces stay as they are.
+    """The template with `{input}`, `{NODE}`, `{input.KEY}` and `{NODE.KEY}` filled in; all other braces stay.
 
     What is filled in is never expanded again. A node that has not run yet is empty text. Raises HarnessFault when a
     KEY is asked of something that does not have it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -10,7 +12,7 @@ from evolve.core.hashing import JSONValue
 from evolve.core.messages import Capability, ModelRequest
 from workflows.asking.calls import Calls
 from workflows.asking.demonstrations import Demonstration, written
-from workflows.asking.labels import NO_CONTENT, LabelQuestion, calibrated_offsets, choose_label, score_labels
+from workflows.asking.labels import NO_CONTENT, best_label, resolve_offsets, score_labels
 from workflows.asking.prompts import compose_prompt
 from workflows.kit import View
 from workflows.operators.contract import Operator, Produced
@@ -43,6 +45,11 @@ class ChooseParams(AskParams):
         """Label probabilities."""
         return super().needs() | {Capability.LABELS}
 
+    def wrong_with(self, row: Demonstration) -> str:
+        """Its output must be a label."""
+        label = _label_of(row.output, self.output_key)
+        return "" if label in self.labels else f"the output {label!r} is none of the labels"
+
 
 class Choose(Operator[ChooseParams]):
     """Scores every label as the continuation of the prompt; the reply is never parsed, so it cannot be malformed."""
@@ -52,26 +59,18 @@ class Choose(Operator[ChooseParams]):
 
     async def run(self, params: ChooseParams, view: View, calls: Calls) -> Produced:
         """{output_key: label}."""
-        question = LabelQuestion(params.role, params.labels, params.offsets)
-        offsets = await calibrated_offsets(
-            calls,
-            question,
-            calibrate=params.calibrate,
-            empty_request=lambda: _request(params, _empty_view(view), calls),
-        )
-        question = LabelQuestion(params.role, params.labels, offsets)
-        label = await choose_label(calls, question, _request(params, view, calls))
-        return Produced({params.output_key: label})
+        scores = await score_labels(calls, params.role, params.labels, _request(params, view, calls))
+        offsets: Mapping[str, float] = {}
+        if params.calibrate:
+            measure = partial(measure_label_offsets, params, view.nodes, calls)
+            offsets = await resolve_offsets(params.labels, params.offsets, measure)
+        return Produced({params.output_key: best_label(scores, offsets)})
 
 
-async def measure_offsets(params: ChooseParams, view: View, calls: Calls) -> dict[str, float]:
-    """What to bake as `offsets`: one call with the input replaced by "N/A"."""
-    request = _request(params, _empty_view(view), calls)
+async def measure_label_offsets(params: ChooseParams, nodes: frozenset[str], calls: Calls) -> dict[str, float]:
+    """Label → log probability where the input is "N/A": one call."""
+    request = _request(params, View(NO_CONTENT, {}, nodes), calls)
     return await score_labels(calls, params.role, params.labels, request)
-
-
-def _empty_view(view: View) -> View:
-    return View(NO_CONTENT, {}, view.nodes)
 
 
 def _request(params: ChooseParams, view: View, calls: Calls) -> ModelRequest:

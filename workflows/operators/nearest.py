@@ -65,7 +65,8 @@ def _similarities(params: NearestParams, embedder: Embedder, text: str, calls: C
         return embedder.embed([input_text(row.input) for row in read_demonstrations(data)])
 
     vectors = calls.derive(params.demonstrations, embed_rows, under=f"vectors by {embedder.identity}")
-    return vectors @ embedder.embed([text])[0]
+    similarities: NDArray[np.float32] = vectors @ embedder.embed([text])[0]
+    return similarities
 
 
 def _weighted_majority(found: Sequence[tuple[JSONValue, float]]) -> JSONValue:

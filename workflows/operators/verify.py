@@ -80,28 +80,22 @@ def _complaints(params: VerifyParams, view: View, calls: Calls) -> Iterator[str]
 
 
 def _broken_rules(params: VerifyParams, output: JSONValue, text: str) -> Iterator[str]:
-    def value_of(key: str) -> JSONValue:
-        return output.get(key) if isinstance(output, dict) else None
-
-    for key in params.not_null:
-        if value_of(key) in (None, ""):
-            yield f"{key} is missing"
-    for key in params.numeric:
-        if not _is_number(value_of(key)):
-            yield f"{key} is not a number"
+    values = output if isinstance(output, dict) else {}
+    yield from (f"{key} is missing" for key in params.not_null if values.get(key) in (None, ""))
+    yield from (f"{key} is not a number" for key in params.numeric if not _is_number(values.get(key)))
     for key, allowed in params.one_of.items():
-        if value_of(key) not in allowed:
-            yield f"{key} is {value_of(key)!r}, not one of {', '.join(allowed)}"
+        if values.get(key) not in allowed:
+            yield f"{key} is {values.get(key)!r}, not one of {', '.join(allowed)}"
     for key, (low, high) in params.between.items():
-        if not (_is_number(value_of(key)) and low <= value_of(key) <= high):
-            yield f"{key} is {value_of(key)!r}, not a number from {low:g} to {high:g}"
+        if not _is_between(values.get(key), low, high):
+            yield f"{key} is {values.get(key)!r}, not a number from {low:g} to {high:g}"
     for key in params.values_in_text:
-        if value_of(key) is not None and not stands_in_text(value_of(key), text):
-            yield f"{key} is {value_of(key)!r}, which does not stand in the input"
+        if values.get(key) is not None and not stands_in_text(values[key], text):
+            yield f"{key} is {values[key]!r}, which does not stand in the input"
 
 
 def stands_in_text(value: JSONValue, text: str) -> bool:
-    """Whether a text has the value in it: a number or an ISO date in any written form, a text up to case and spacing."""
+    """Whether a text has the value in it: numbers and ISO dates in any form, text up to case and spacing."""
     if _is_number(value):
         return any(abs(found.value - value) < 1e-9 for found in find_numbers(text))
     if isinstance(value, list):
@@ -116,3 +110,7 @@ def stands_in_text(value: JSONValue, text: str) -> bool:
 
 def _is_number(value: JSONValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_between(value: JSONValue, low: float, high: float) -> bool:
+    return _is_number(value) and low <= value <= high

@@ -16,13 +16,16 @@ Kind = Literal["date", "amount", "number", "currency", "email", "identifier", "n
 MAX_CANDIDATES = 200
 _LONGEST_RUN = 3
 _MAX_RUNS = 2_000
-_STOP_WORDS = frozenset(
-    "a an the and or but of to in on at by for with from as is are was were be been it its this that these those i you"
-    " he she we they me my your our his her their please can could would will do does did have has had not no".split()
+_STOP_WORD = re.compile(
+    r"a|an|the|and|or|but|of|to|in|on|at|by|for|with|from|as|is|are|was|were|be|been|it|its|this|that|these|those|i|you"
+    r"|he|she|we|they|me|my|your|our|his|her|their|please|can|could|would|will|do|does|did|have|has|had|not|no",
+    re.IGNORECASE,
 )
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_IDENTIFIER = re.compile(r"(?<![\w/-])#?(?=[\w/-]*[0-9])(?=[\w/-]*[A-Za-z#])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*(?![\w-])")
+_IDENTIFIER = re.compile(
+    r"(?<![\w/-])#?(?=[\w/-]*[0-9])(?=[\w/-]*[A-Za-z#])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*(?![\w-])"
+)
 _TAGGED = re.compile(r"#[0-9]+(?![\w-])")
 _NAME = re.compile(r"(?<!\w)[^\W\d_a-z][\w&'’.-]*(?:\s+(?:(?:of|de|van|von|and|&)\s+)?[^\W\d_a-z][\w&'’-]*)*")
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{1,120})[\"”»]")
@@ -97,7 +100,7 @@ def _word_runs(text: str) -> list[Span]:
             if _BREAK.search(text, start, end):
                 break
             run = text[start:end]
-            if run and run.split()[0].lower() not in _STOP_WORDS and run.split()[-1].lower() not in _STOP_WORDS:
+            if run and not any(_STOP_WORD.fullmatch(edge) for edge in (run.split()[0], run.split()[-1])):
                 runs.append(Span(start, end, run, run))
     return runs
 

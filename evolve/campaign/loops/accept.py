@@ -6,7 +6,7 @@ from typing import Any
 
 from evolve.campaign.context import CampaignContext
 from evolve.campaign.fitset import spread
-from evolve.campaign.loops.candidates import RoundPlan
+from evolve.campaign.loops.plan import RoundPlan
 from evolve.campaign.measure import measure_cases, shown_ids, without
 from evolve.core.cases import Case, Split
 from evolve.core.scores import Scorecard

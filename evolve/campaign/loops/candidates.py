@@ -2,52 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 from evolve.books import Owner
-from evolve.campaign.config import LoopSettings
 from evolve.campaign.context import CampaignContext
+from evolve.campaign.loops.failures import dev_aggregate, failure_excerpts
+from evolve.campaign.loops.plan import RoundPlan
 from evolve.core.cases import Case
 from evolve.core.errors import WorldError
 from evolve.core.hashing import derive_seed
-from evolve.core.scores import Scorecard
 from harnesses.answer import ProposalRefused, read_model_proposal
-from harnesses.catalog import CatalogQuery, catalog_proposals
-from harnesses.excerpts import FailureExcerpt
+from harnesses.catalog.order import ENTRIES, CatalogSettings, catalog_proposals
+from harnesses.check import check_harness
 from harnesses.leak import LeakIndex, build_leak_index, leak_check
-from harnesses.manifest import check_harness
 from harnesses.proposal import Proposal, normal_tree_hash
-from harnesses.propose import model_request
-from harnesses.shapes import Example
-
-HARNESS_ENTRIES = ("demonstrations", "constrained", "retry")
-WORKFLOW_ENTRIES = ("nearest", "calculator", "labels", "tools", "spans", "self_consistency")
-"""Which catalog entries a loop draws from: the harness loop keeps the graph, the workflow loop changes it."""
-
-
-@dataclass(frozen=True)
-class RoundPlan:
-    """One round of one loop, on one parent."""
-
-    loop: str
-    number: int
-    settings: LoopSettings
-    parent: str
-    parent_card: Scorecard
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The catalog entries of this loop."""
-        return HARNESS_ENTRIES if self.loop == "harness" else WORKFLOW_ENTRIES
-
-    @cached_property
-    def failing(self) -> frozenset[str]:
-        """Train cases on which the parent scores below 1."""
-        means = {case_id: self.parent_card.case_mean(case_id) for case_id in self.parent_card.by_case}
-        return frozenset(case_id for case_id, mean in means.items() if mean is not None and mean < 1.0)
-
+from harnesses.propose import AskSettings, model_request
+from harnesses.shapes import Example, shape_name
 
 @dataclass(frozen=True)
 class Refused:
@@ -82,27 +54,61 @@ async def propose(
     """Catalog and model proposals of one round, in a fixed order, duplicates and leaks refused."""
     found: list[Proposal | Refused] = []
     if "catalog" in plan.settings.proposers:
-        found.extend(_from_catalog(context, plan, seen))
+        found.extend(_from_catalog(context, plan))
     if "model" in plan.settings.proposers:
         for index in range(plan.settings.model_proposals):
             found.append(await _from_model(context, plan, index, seen, history))
     return _without_repeats(context, plan, found, seen)
 
 
-def _from_catalog(context: CampaignContext, plan: RoundPlan, seen: Collection[str]) -> list[Proposal]:
+def _from_catalog(context: CampaignContext, plan: RoundPlan) -> list[Proposal]:
+    """Catalog proposals, each aimed at all measured cases of its answer shape, failing or not.
+
+    The parent's failures are known when the target is drawn. A target of failures alone would let any tree with other
+    random answers look better than its parent.
+    """
     room = plan.settings.proposals - (plan.settings.model_proposals if "model" in plan.settings.proposers else 0)
-    query = CatalogQuery(
-        parent=context.home.trees.get(plan.parent),
-        pool=examples_of(context.material.train.pool),
-        measured=examples_of(context.material.train.fit),
-        failing=plan.failing,
-        entries=plan.entries,
+    pool, fit = examples_of(context.material.train.pool), context.material.train.fit
+    shapes = Counter(shape_name(case.expected) for case in fit if case.id in plan.failing)
+    settings = CatalogSettings(
         capabilities=context.models["agent"].capabilities,
         seed=derive_seed(context.config.seed, plan.loop, plan.number),
         limit=max(0, room),
-        seen=frozenset(seen),
+        exclude=_excluded(context, plan, pool),
     )
-    return catalog_proposals(query)
+    proposals = catalog_proposals(
+        context.home.trees.get(plan.parent), pool, failing_ids=_stand_ins(pool, shapes), settings=settings
+    )
+    return [_aim(proposal, fit) for proposal in proposals]
+
+
+def _stand_ins(pool: Sequence[Example], shapes: Counter[str]) -> set[str]:
+    """For each failing shape as many pool examples as it has failures, so that the worst shape comes first."""
+    left = Counter(shapes)
+    ids = set()
+    for example in pool:
+        name = shape_name(example.expected)
+        if left[name] > 0:
+            left[name] -= 1
+            ids.add(example.id)
+    return ids
+
+
+def _excluded(context: CampaignContext, plan: RoundPlan, pool: Sequence[Example]) -> frozenset[tuple[str, str]]:
+    """Entries of the other loop, and what was tried on this parent before."""
+    names = {shape_name(example.expected) for example in pool}
+    other = {(entry, name) for entry in ENTRIES if entry not in plan.entries for name in names}
+    tried = {
+        (str(row.detail["source"]).removeprefix("catalog:"), str(row.detail["shape"]))
+        for row in context.home.ledger.rows(context.id, "proposal")
+        if row.detail.get("parent") == plan.parent and row.detail.get("round") != [plan.loop, plan.number]
+    }
+    return frozenset(other | tried)
+
+
+def _aim(proposal: Proposal, fit: Sequence[Case]) -> Proposal:
+    ids = frozenset(case.id for case in fit if shape_name(case.expected) == proposal.shape)
+    return replace(proposal, hypothesis=replace(proposal.hypothesis, target=proposal.shape, target_case_ids=ids))
 
 
 async def _from_model(
@@ -110,8 +116,12 @@ async def _from_model(
 ) -> Proposal | Refused:
     """One proposal by the proposer model; a refusal says why and was paid for."""
     files = context.home.trees.get(plan.parent)
-    failures = [f for f in await _excerpts(context, plan) if f is not None]
-    request = model_request(files, failures, _dev_aggregate(context), history, _ask_settings(context, plan, index))
+    settings = AskSettings(
+        budget_bytes=context.config.models["proposer"].prompt_bytes,
+        max_tokens=context.config.models["proposer"].reply_tokens,
+        seed=derive_seed(context.config.seed, plan.loop, plan.number, index),
+    )
+    request = model_request(files, failure_excerpts(context, plan), dev_aggregate(context), history, settings)
     owner = Owner(context.id, plan.loop, plan.parent, f"round {plan.number}", index, "proposer")
     try:
         reply = await context.books.model(context.models["proposer"], owner).reply(request)

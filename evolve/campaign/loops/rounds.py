@@ -7,7 +7,8 @@ from typing import Any
 from evolve.campaign.config import CampaignConfig
 from evolve.campaign.context import CampaignContext
 from evolve.campaign.loops.accept import try_proposal
-from evolve.campaign.loops.candidates import Refused, RoundPlan, propose
+from evolve.campaign.loops.candidates import Refused, propose
+from evolve.campaign.loops.plan import RoundPlan
 from evolve.campaign.measure import measure
 from evolve.campaign.state import CampaignState
 from evolve.core.cases import Split
@@ -17,7 +18,7 @@ from harnesses.proposal import Proposal, normal_tree_hash
 
 def planned_rounds(config: CampaignConfig) -> list[tuple[str, int]]:
     """(loop, round) in the order they run: all rounds of the harness loop, then all of the workflow loop."""
-    rounds = []
+    rounds: list[tuple[str, int]] = []
     for name in ("harness", "workflow"):
         settings = getattr(config.loops, name)
         rounds.extend((name, number) for number in range(settings.rounds if settings else 0))
@@ -67,7 +68,9 @@ async def _handle(context: CampaignContext, plan: RoundPlan, index: int, item: P
         "tree": tree,
         "parent": plan.parent,
         "normal_hash": item.normal_hash,
-        "target": item.hypothesis.target,
+        "target": item.hypothesis.target or "all cases",
+        "shape": item.shape,
+        "round": [plan.loop, plan.number],
         "cause": item.hypothesis.cause,
         "lever": item.hypothesis.lever,
         "status": "accepted" if trial["accepted"] else "rejected",

@@ -59,7 +59,7 @@ async def fit_challenger(context: CampaignContext, state: CampaignState) -> dict
         train, dev, matchers=settings.matchers, seed=context.config.seed, guard=guard_test(settings.guard_alpha)
     )
     content, edges = build_content(context, choice, train)
-    artifact = context.home.artifacts.put_json({"content": content.document(), "edges": context.home.artifacts.put(edges)})
+    artifact = context.home.artifacts.put(canonical_json(content.document()))
     context.record("router", content.content_hash(), choice.document(), key="router")
     context.observe("note", text=choice.reason)
     if content.content_hash() == live_hash(context):

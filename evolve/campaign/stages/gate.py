@@ -44,6 +44,7 @@ def gate_plan(context: CampaignContext, alpha: float) -> GatePlan:
         min_units=min(horizon, max(4, round(gate.min_cases / per_unit))),
         min_gain=gate.min_gain,
         guards=gate.guards,
+        slice_units=sealed.slice_units(horizon),
     )
 
 

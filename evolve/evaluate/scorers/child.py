@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+MOST_SHOWN = 200
 MOST_REASON = 2_000
 MOST_TRACEBACK = 8_000
 PR_SET_PDEATHSIG = 1
@@ -86,7 +87,8 @@ def answer(score: Callable[[Any, Any], Any], request: dict[str, Any]) -> dict[st
                 return head | {"ungraded": reason}
         return head | {"reason": reason} | plain(raw)
     except BaseException as error:
-        return head | {"fault": f"{type(error).__name__}: {error}"[:MOST_REASON], "details": trace()}
+        summary = traceback.format_exception_only(error)[-1].strip()
+        return head | {"fault": summary[:MOST_REASON], "details": trace()}
 
 
 def plain(raw: Any) -> dict[str, Any]:
@@ -98,7 +100,10 @@ def plain(raw: Any) -> dict[str, Any]:
             return {"odd": "a number too large for a float"}
         if math.isfinite(number):
             return {"value": number}
-    return {"odd": repr(raw)[:200]}
+    try:
+        return {"odd": repr(raw)[:MOST_SHOWN]}
+    except Exception:
+        return {"odd": f"an object of class {type(raw).__name__}"}
 
 
 def trace() -> str:

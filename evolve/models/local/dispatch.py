@@ -21,9 +21,9 @@ class Dispatch:
     async def borrow(self, prompt: str) -> AsyncIterator[Worker]:
         """A worker for the duration of one call with this prompt."""
         worker = self._choose(prompt) if self._idle else await self._wait()
-        worker.remember(prompt)
         try:
             yield worker
+            worker.remember(prompt)
         finally:
             self._give(worker)
 

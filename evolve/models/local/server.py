@@ -26,7 +26,7 @@ def die_with(parent: int) -> None:
 
 def start_server(plan: dict[str, Any]) -> Any:
     """Loads the weights and listens on a free port of the loopback interface."""
-    import xllamacpp  # noqa: PLC0415 - after the death watch is set
+    import xllamacpp  # after the death watch is set
 
     params = xllamacpp.CommonParams()
     params.model.path = plan["weights"]

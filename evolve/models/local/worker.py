@@ -63,7 +63,7 @@ class Worker:
         return max((shared_prefix(prompt, seen) for seen in self._recent), default=0)
 
     def remember(self, prompt: str) -> None:
-        """Notes a prompt that this worker is about to evaluate."""
+        """Notes a prompt that this worker has evaluated."""
         self._recent.append(prompt)
 
     async def call(self, route: str, body: dict[str, Any], timeout: float) -> tuple[int, Any]:
@@ -71,7 +71,7 @@ class Worker:
 
         Raises WorldError: passing when the call took longer than `timeout` seconds, else when the child died twice.
         """
-        for chances_left in (1, 0):
+        for last_chance in (False, True):
             await self.start()
             try:
                 async with asyncio.timeout(timeout):
@@ -82,7 +82,7 @@ class Worker:
             except httpx.TransportError as fault:
                 cause = self._last_words() or type(fault).__name__
                 self.end()
-                if not chances_left:
+                if last_chance:
                     raise WorldError(f"{self._plan.name}: the worker died twice: {cause}", passing=False) from fault
             except asyncio.CancelledError:
                 # The child may be deep in a long evaluation; the next call must not wait for it.
@@ -95,7 +95,7 @@ class Worker:
         if self.running:
             return
         self.end()
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the child
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(_SERVER)],
             stdin=subprocess.PIPE,
@@ -119,6 +119,13 @@ class Worker:
                     pipe.close()
         self._process = self._stderr = None
         self._recent.clear()
+
+    async def close(self) -> None:
+        """Kills the child and closes the client; safe to call twice."""
+        self.end()
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
 
     async def _post(self, route: str, body: dict[str, Any]) -> tuple[int, Any]:
         if self._client is None:

@@ -75,8 +75,8 @@ def _create_pointer_moves() -> None:
         sa.Column("created_at", sa.String(32), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("which", sa.Text(), nullable=False),
-        sa.Column("from_version", sa.Integer()),
-        sa.Column("to_version", sa.Integer(), nullable=False),
+        sa.Column("before", sa.Integer()),
+        sa.Column("after", sa.Integer(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("key", sa.Text()),
         sa.UniqueConstraint("name", "which", "key", name="uq_pointer_moves_key"),
@@ -144,9 +144,10 @@ def _create_calls() -> None:
         sa.Column("request_hash", sa.String(64), nullable=False),
         sa.Column("request", sa.LargeBinary()),
         sa.Column("reserved_usd", sa.Text()),
-        sa.Column("reserved_tokens", sa.Integer(), nullable=False),
+        sa.Column("reserved_prompt_tokens", sa.Integer(), nullable=False),
+        sa.Column("reserved_completion_tokens", sa.Integer(), nullable=False),
     )
-    op.create_index("ix_calls_campaign", "calls", ["campaign"])
+    op.create_index("ix_calls_campaign_id", "calls", ["campaign", "id"])
 
 
 def _create_call_ends() -> None:

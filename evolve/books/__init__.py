@@ -1,0 +1,21 @@
+"""The books: journal, budget and prices of model calls."""
+
+from evolve.books.books import Books
+from evolve.books.budget import Amount, Budget, Caps, Reservation
+from evolve.books.documents import JournalMode
+from evolve.books.model import BookedModel
+from evolve.books.owner import Owner
+from evolve.books.prices import PriceBook, PriceOverride
+
+__all__ = [
+    "Amount",
+    "BookedModel",
+    "Books",
+    "Budget",
+    "Caps",
+    "JournalMode",
+    "Owner",
+    "PriceBook",
+    "PriceOverride",
+    "Reservation",
+]

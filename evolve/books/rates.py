@@ -1,0 +1,70 @@
+"""Rates: dollars per million tokens, and the exact arithmetic of one call's bill and of its upper bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+
+from evolve.core.messages import Usage
+
+_MILLION = -6
+_EXACT_DIGITS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A price per million tokens; above a threshold of prompt tokens the tier's price holds for all tokens."""
+
+    base: Decimal
+    tiers: tuple[tuple[int, Decimal], ...] = ()
+    """(threshold, price) with rising thresholds"""
+
+    def at(self, prompt_tokens: int) -> Decimal:
+        """The price in a call with so many prompt tokens."""
+        price = self.base
+        for threshold, tier_price in self.tiers:
+            if prompt_tokens > threshold:
+                price = tier_price
+        return price
+
+    @property
+    def dearest(self) -> Decimal:
+        """The highest price of any tier."""
+        return max(self.base, *(price for _, price in self.tiers)) if self.tiers else self.base
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What a model charges. Cached and written tokens are parts of the prompt, billed once, at their own rate."""
+
+    prompt: Rate
+    completion: Rate
+    cached: Rate
+    cache_write: Rate
+    per_call: Decimal = field(default=Decimal(0))
+
+    def bill(self, usage: Usage) -> Decimal:
+        """The exact price of one call. Raises ValueError for usage whose parts exceed the whole."""
+        fresh = usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens
+        if min(fresh, usage.cached_tokens, usage.cache_write_tokens, usage.completion_tokens) < 0:
+            raise ValueError(f"the parts of {usage} exceed the whole")
+        at = usage.prompt_tokens
+        parts = (
+            (fresh, self.prompt),
+            (usage.cached_tokens, self.cached),
+            (usage.cache_write_tokens, self.cache_write),
+            (usage.completion_tokens, self.completion),
+        )
+        return self._total([(count, rate.at(at)) for count, rate in parts if count])
+
+    def bound(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
+        """At least the bill of any call with at most so many tokens, however they are cached or tiered."""
+        prompt = max(self.prompt.dearest, self.cached.dearest, self.cache_write.dearest)
+        return self._total([(prompt_tokens, prompt), (completion_tokens, self.completion.dearest)])
+
+    def _total(self, parts: list[tuple[int, Decimal]]) -> Decimal:
+        exact = Context(prec=_EXACT_DIGITS)
+        millionths = Decimal(0)
+        for count, price in parts:
+            millionths = exact.add(millionths, exact.multiply(Decimal(count), price))
+        return exact.add(exact.scaleb(millionths, _MILLION), self.per_call)

@@ -1,0 +1,48 @@
+"""Replies that were paid for: found by call key, so that nothing finished is paid again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from evolve.books.documents import read_reply
+from evolve.core.messages import ModelReply
+from evolve.core.traces import Spend
+from evolve.store import CallRow, JournalStore
+
+
+class Replies:
+    """The finished calls of one campaign, and whose turn it is for those under way."""
+
+    def __init__(self, journal: JournalStore) -> None:
+        self._journal = journal
+        self._ids: dict[str, str] = {}
+        self._busy: dict[str, asyncio.Event] = {}
+
+    def read(self, row: CallRow) -> None:
+        """Takes note of a call of an earlier run."""
+        if row.state == "finished" and row.has_reply:
+            self.remember(row.key, row.id)
+
+    def remember(self, key: str, id: str) -> None:
+        """From now on the reply of call `id` answers for `key`; the first one stays."""
+        self._ids.setdefault(key, id)
+
+    def find(self, key: str) -> tuple[ModelReply, Spend] | None:
+        """The reply and what it cost when it was paid."""
+        id = self._ids.get(key)
+        row = self._journal.get(id) if id is not None else None
+        return (read_reply(self._journal.reply(row.id)), row.spend) if row is not None else None
+
+    @asynccontextmanager
+    async def turn(self, key: str) -> AsyncIterator[None]:
+        """One asker of a key at a time: the second one finds what the first one paid for."""
+        while (other := self._busy.get(key)) is not None:
+            await other.wait()
+        done = self._busy[key] = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._busy[key]
+            done.set()

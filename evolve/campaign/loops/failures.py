@@ -1,0 +1,36 @@
+"""What a proposer is shown of failures: train cases with what the parent answered, and dev as one number."""
+
+from __future__ import annotations
+
+from evolve.campaign.context import CampaignContext
+from evolve.campaign.loops.plan import RoundPlan
+from evolve.core.cases import Split
+from evolve.evaluate.suite import Evaluation
+from harnesses.excerpts import FailureExcerpt
+
+SHOWN = 12
+"""Failures quoted in one request; the byte budget may cut further."""
+
+
+def failure_excerpts(context: CampaignContext, plan: RoundPlan) -> list[FailureExcerpt]:
+    """The first failing train cases of the parent, with the answers in its stored traces."""
+    failing = [case for case in context.material.train.fit if case.id in plan.failing][:SHOWN]
+    evaluation = Evaluation(plan.parent, failing, Split.TRAIN, plan.loop)
+    traces = context.suite.stored_traces(evaluation)
+    return [
+        FailureExcerpt(
+            case_id=case.id,
+            input=case.text,
+            output=traces.get(case.id, {}).get("output"),
+            expected=case.expected,
+            error=str(traces.get(case.id, {}).get("error", "")),
+        )
+        for case in failing
+    ]
+
+
+def dev_aggregate(context: CampaignContext) -> str:
+    """The seed's mean on dev: all that a proposer learns of dev."""
+    rows = context.home.ledger.rows(context.id, "baseline")
+    mean = rows[-1].detail["dev"] if rows else None
+    return "not measured" if mean is None else f"the seed scores {100 * float(mean):.0f} of 100 on dev"

@@ -1,0 +1,5 @@
+"""`python -m evolve.cli` is `evolve`."""
+
+from evolve.cli.main import main
+
+main()

@@ -1,0 +1,20 @@
+"""Models behind one protocol: local ones, OpenAI-compatible endpoints, scripts, and the wrappers around them."""
+
+from evolve.models.errors import PromptTooLong
+from evolve.models.limited import LimitedModel
+from evolve.models.registry import known_providers, open_model
+from evolve.models.retrying import RetryingModel, RetryPolicy
+from evolve.models.scripted import ScriptedModel, ScriptedReply
+from evolve.models.settings import ModelSettings
+
+__all__ = [
+    "LimitedModel",
+    "ModelSettings",
+    "PromptTooLong",
+    "RetryPolicy",
+    "RetryingModel",
+    "ScriptedModel",
+    "ScriptedReply",
+    "known_providers",
+    "open_model",
+]

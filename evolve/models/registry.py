@@ -1,0 +1,120 @@
+"""The providers by name: settings in, a model ready to use out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+from evolve.core.errors import UserError
+from evolve.core.messages import Model
+from evolve.models.limited import LimitedModel
+from evolve.models.names import describe_nearest
+from evolve.models.retrying import RetryingModel, RetryPolicy
+from evolve.models.scripted import ScriptedModel, ScriptedReply
+from evolve.models.settings import ModelSettings
+
+_Open = Callable[[ModelSettings, Mapping[str, str], Mapping[str, ScriptedReply]], Model]
+_SETTINGS_OF_ALL = frozenset({"model"})
+_OPENAI_KEY = "OPENAI_API_KEY"
+
+
+def known_providers() -> tuple[str, ...]:
+    """The provider names, sorted."""
+    return tuple(sorted(_PROVIDERS))
+
+
+def open_model(
+    settings: ModelSettings,
+    *,
+    environment: Mapping[str, str],
+    scripted: Mapping[str, ScriptedReply] = MappingProxyType({}),
+) -> Model:
+    """A model, with its limits and retries around it. Nothing is started or connected before the first reply.
+
+    `environment` is read for the key of the provider in use, and for nothing else. Raises UserError, naming the
+    nearest known name, for an unknown provider or model, and for a setting that the provider has no use for.
+    """
+    if settings.provider not in _PROVIDERS:
+        raise UserError(
+            f"there is no provider {settings.provider!r}" if settings.provider else "the provider is missing",
+            place=f"model {settings.model!r}",
+            fix=f"write provider:name; {describe_nearest(settings.provider, _PROVIDERS)}",
+        )
+    if not settings.name:
+        raise UserError(
+            "the name of the model is missing", place=f"model {settings.model!r}", fix="write provider:name"
+        )
+    opener, useful = _PROVIDERS[settings.provider]
+    useless = sorted(settings.model_fields_set - useful - _SETTINGS_OF_ALL)
+    if useless:
+        raise UserError(
+            f"the {settings.provider} provider has no use for {', '.join(useless)}",
+            place=f"model {settings.model!r}",
+            fix=f"remove it; this provider takes {', '.join(sorted(useful))}",
+        )
+    return opener(settings, environment, scripted)
+
+
+def _open_local(settings: ModelSettings, _: Mapping[str, str], __: Mapping[str, ScriptedReply]) -> Model:
+    from evolve.models.local import LocalModel, WorkerPlan  # httpx is slow to import
+    from evolve.models.local.weights import check_runtime, find_weights
+
+    check_runtime()
+    plan = WorkerPlan(settings.model, find_weights(settings.name), settings.context_tokens)
+    return _retry(LocalModel(plan, workers=settings.workers, timeout_seconds=settings.timeout_seconds), settings)
+
+
+def _open_openai(settings: ModelSettings, environment: Mapping[str, str], _: Mapping[str, ScriptedReply]) -> Model:
+    from evolve.models.openai import Endpoint, OpenAIModel  # the SDK is slow to import
+
+    key_name = settings.api_key_env or ("" if settings.base_url else _OPENAI_KEY)
+    if key_name and not environment.get(key_name):
+        raise UserError(
+            f"the environment variable {key_name} is not set",
+            place=f"model {settings.model!r}",
+            fix=f"export {key_name}=… with the provider's key, or name another variable in api_key_env",
+        )
+    endpoint = Endpoint(settings.name, key=environment.get(key_name, ""), key_name=key_name)
+    if settings.base_url:
+        endpoint = replace(endpoint, base_url=_check_url(settings.base_url))
+    endpoint = replace(endpoint, timeout_seconds=settings.timeout_seconds)
+    return _retry(LimitedModel(OpenAIModel(endpoint), settings.concurrency), settings)
+
+
+def _open_scripted(settings: ModelSettings, _: Mapping[str, str], scripted: Mapping[str, ScriptedReply]) -> Model:
+    if settings.name not in scripted:
+        raise UserError(
+            f"there is no script {settings.name!r}",
+            place=f"model {settings.model!r}",
+            fix=describe_nearest(settings.name, scripted) or "no script was given: scripts are passed by the caller",
+        )
+    return ScriptedModel(settings.name, scripted[settings.name], seed=settings.seed)
+
+
+def _retry(model: Model, settings: ModelSettings) -> Model:
+    return RetryingModel(model, RetryPolicy(attempts=settings.max_retries + 1))
+
+
+def _check_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise UserError("this is not an http(s) address", place="base_url", fix="write it up to /v1")
+    if parts.username or parts.password or parts.query:
+        raise UserError(
+            "an address must not carry secrets", place="base_url", fix="name the key's variable in api_key_env"
+        )
+    return url.rstrip("/")
+
+
+_PROVIDERS: Mapping[str, tuple[_Open, frozenset[str]]] = MappingProxyType(
+    {
+        "local": (_open_local, frozenset({"workers", "context_tokens", "timeout_seconds", "max_retries"})),
+        "openai": (
+            _open_openai,
+            frozenset({"base_url", "api_key_env", "timeout_seconds", "concurrency", "max_retries"}),
+        ),
+        "scripted": (_open_scripted, frozenset({"seed"})),
+    }
+)
