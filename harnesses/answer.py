@@ -19,6 +19,8 @@ from harnesses.proposal import Hypothesis, Proposal, is_duplicate, normal_tree_h
 
 MAX_REPLY = 200_000
 """Characters of a reply that are read; a longer one is refused."""
+MAX_BRACES = 2_000
+"""How many opening braces outside objects are tried: reading stays fast whatever the model wrote."""
 MAX_EDITS = 20
 
 RefusalKind = Literal["format", "patch", "check", "duplicate", "leak"]
@@ -120,7 +122,10 @@ def _objects(text: str) -> Iterator[tuple[str, JSONValue]]:
     """The outermost JSON objects in order, each with the prose before it; the prose after the last comes with None."""
     decoder = json.JSONDecoder()
     start = at = 0
-    while (at := text.find("{", at)) >= 0:
+    for _ in range(MAX_BRACES):
+        at = text.find("{", at)
+        if at < 0:
+            break
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):

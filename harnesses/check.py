@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from workflows.check import Problem, check_workflow
+from workflows.check_files import check_workflow_files
 
 from evolve.core.errors import UserError
 from evolve.core.protocols import Files
@@ -15,30 +15,25 @@ from harnesses.paths import path_problem
 
 
 def check_harness(files: Files) -> list[Problem]:
-    """Problems of paths, manifest, tools, workflow, demonstrations and schemas; an empty list when whole."""
+    """Problems of paths, demonstrations, manifest, tools, workflow and the files it names; an empty list when whole."""
     problems = [Problem("", f"{path}: {reason}", "rename it") for path in files if (reason := path_problem(path))]
-    problems += _broken_data(files)
+    problems += _broken_demonstrations(files)
     try:
         manifest = read_manifest(files)
         tools = harness_tools(files)
         workflow = harness_workflow(files)
     except UserError as error:
         return [*problems, _as_problem(error)]
-    return problems + check_workflow(workflow, files=files.keys(), tools=tools.keys(), roles=manifest.roles.keys())
+    problems += check_workflow(workflow, files=files.keys(), tools=tools.keys(), roles=manifest.roles.keys())
+    return problems + check_workflow_files(workflow, files)
 
 
-def _broken_data(files: Files) -> Iterator[Problem]:
+def _broken_demonstrations(files: Files) -> Iterator[Problem]:
     for path in demonstration_paths(files):
         try:
             read_rows(files[path], path)
         except UserError as error:
             yield _as_problem(error)
-    for path, content in files.items():
-        if path.endswith(".json"):
-            try:
-                json.loads(content)
-            except (ValueError, RecursionError) as error:
-                yield Problem("", f"{path}: not JSON: {error}", "write valid JSON")
 
 
 def _as_problem(error: UserError) -> Problem:

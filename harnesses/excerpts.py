@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from evolve.core.hashing import JSONValue, canonical_json
 
-_FIELD_FLOOR = 80
-"""Fewer bytes than this for a field tell nothing: then fewer failures are shown."""
+_FIELDS = ("case_id", "input", "output", "expected", "error")
+_ROW_FRAME = len(json.dumps(dict.fromkeys(_FIELDS, ""))) + 1
+_ROW_FLOOR = 400
+"""Bytes that a failure needs to tell anything: where there are less, fewer failures are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,13 @@ class Excerpts:
 
 
 def excerpt_failures(failures: Sequence[FailureExcerpt], budget_bytes: int) -> Excerpts:
-    """As many failures as fit, first ones first, each field cut to an equal share. Text is JSON-quoted: data only."""
+    """As many failures as fit, first ones first, each cut to an equal share. Text is JSON-quoted: data only."""
     total = len(failures)
     for shown in range(total, 0, -1):
-        share = (budget_bytes - 80) // shown // 5
-        if share < _FIELD_FLOOR and shown > 1:
+        room = (budget_bytes - 80) // shown
+        if room < _ROW_FLOOR and shown > 1:
             continue
-        rows = [_row(failure, share) for failure in failures[:shown]]
+        rows = [_row(failure, room) for failure in failures[:shown]]
         cut = sum(was_cut for _, was_cut in rows)
         note = f"shown: {shown} of {total} failures, {cut} of them shortened"
         text = "\n".join([note, *(row for row, _ in rows)])
@@ -62,16 +64,32 @@ def cut_text(text: str, limit_bytes: int) -> tuple[str, bool]:
     return (first + note + last, True) if room else ("", True)
 
 
-def _row(failure: FailureExcerpt, share: int) -> tuple[str, bool]:
-    fields: dict[str, str] = {}
+def _row(failure: FailureExcerpt, room: int) -> tuple[str, bool]:
+    """One line of JSON, and whether a field was cut. Short fields are whole, long ones share what is left."""
+    fields = {name: _as_text(getattr(failure, name)) for name in _FIELDS}
+    left = room - _ROW_FRAME
     was_cut = False
-    for name in ("case_id", "input", "output", "expected", "error"):
-        value = getattr(failure, name)
-        text = value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")
-        # quoting may double the size of what needs escapes; aim at half of the share when it would not fit
-        short, cut = cut_text(text, share)
-        if len(json.dumps(short, ensure_ascii=False).encode("utf-8", "replace")) > share:
-            short, cut = cut_text(text, share // 2)
-        fields[name] = short
+    for number, name in enumerate(sorted(_FIELDS, key=lambda field: len(fields[field]))):
+        share = left // (len(_FIELDS) - number)
+        fields[name], cut = _cut_quoted(fields[name], share)
         was_cut = was_cut or cut
-    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8"), was_cut
+        left -= _quoted_size(fields[name])
+    return json.dumps(fields, ensure_ascii=False), was_cut
+
+
+def _as_text(value: JSONValue) -> str:
+    text = value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _cut_quoted(text: str, limit: int) -> tuple[str, bool]:
+    """Cut so that its JSON form fits: escapes can make it up to six times as long."""
+    for aim in (limit, limit // 2, limit // 6):
+        short, cut = cut_text(text, aim)
+        if _quoted_size(short) <= limit:
+            return short, cut
+    return "", bool(text)
+
+
+def _quoted_size(text: str) -> int:
+    return len(json.dumps(text, ensure_ascii=False).encode("utf-8")) - 2

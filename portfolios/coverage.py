@@ -34,12 +34,12 @@ class Pool:
     @property
     def size(self) -> int:
         """How many candidates there are."""
-        return self.table.shape[0]
+        return len(self.table)
 
     @property
     def cases(self) -> int:
         """How many cases there are."""
-        return self.table.shape[1]
+        return int(self.table.shape[1])
 
     @cached_property
     def optional(self) -> Columns:

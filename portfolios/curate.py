@@ -149,17 +149,17 @@ def _contribution(member: str, table: Floats, column: int) -> Contribution:
     rest = others.max(axis=1) if others.shape[1] else np.zeros(len(table))
     lead = np.maximum(own - rest, 0.0)
     cases, adds = int((lead > 1e-9).sum()), float(lead.mean())
-    words = (
-        f"adds {100 * adds:.1f} points of coverage: on {cases} of {len(table)} cases it does better than every other member"
-        if cases
-        else "adds no coverage of its own: some other member does as well on every case"
-    )
+    words = "adds no coverage of its own: some other member does as well on every case"
+    if cases:
+        where = f"on {cases} of {len(table)} cases it does better than every other member"
+        words = f"adds {100 * adds:.1f} points of coverage: {where}"
     return Contribution(member, float(own.mean()), adds, cases, words)
 
 
 def _reason(taken: CurvePoint, ceiling: float, reached: bool, settings: CurationSettings) -> str:
     share = taken.coverage / ceiling if ceiling else 1.0
-    head = f"{taken.size} of the candidates cover {100 * taken.coverage:.1f} points, {100 * share:.1f} % of what all together do"
+    covered = f"{taken.size} of the candidates cover {100 * taken.coverage:.1f} points"
+    head = f"{covered}, {100 * share:.1f} % of what all together do"
     if reached:
         return f"{head}: the smallest set that reaches {100 * settings.tau:g} %"
     return f"{head}: no set of up to {settings.max_size} reaches {100 * settings.tau:g} %, so the best one is taken"

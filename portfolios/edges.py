@@ -199,17 +199,9 @@ def _float_bytes(table: Floats) -> bytes:
 
 def _column(cases: Sequence[Case], card: Scorecard) -> tuple[list[float], list[float]]:
     """Scores and dollars of one tree on `cases`, NaN where missing or unpriced."""
-    by_case: dict[str, list[Result]] = {}
-    for (case_id, _), result in card.results.items():
-        by_case.setdefault(case_id, []).append(result)
-    rows = [by_case.get(case.id, []) for case in cases]
-    return [_mean_score(r) for r in rows], [_mean_cost(r) for r in rows]
-
-
-def _mean_score(results: Sequence[Result]) -> float:
-    values = [r.value for r in results]
-    present = [v for v in values if v is not None]
-    return sum(present) / len(present) if present and len(present) == len(values) else np.nan
+    means = [card.case_mean(case.id) for case in cases]
+    costs = [_mean_cost(card.by_case.get(case.id, ())) for case in cases]
+    return [np.nan if mean is None else mean for mean in means], costs
 
 
 def _mean_cost(results: Sequence[Result]) -> float:

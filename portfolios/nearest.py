@@ -29,12 +29,12 @@ def find_nearest(known: Vectors, embeddings: Vectors, k: int, *, skip_self: bool
     k = max(0, min(k, len(known) - skip_self))
     rows = np.zeros((len(embeddings), k), np.int64)
     similarities = np.zeros((len(embeddings), k), np.float64)
-    for start in range(0, len(embeddings), _BATCH):
+    for start in range(0, len(embeddings) if k else 0, _BATCH):
         block = slice(start, start + _BATCH)
         cosine = np.round((embeddings[block] @ known.T).astype(np.float64), _DIGITS)
         if skip_self:
             cosine[np.arange(len(cosine)), np.arange(start, start + len(cosine))] = -np.inf
-        order = np.argsort(-cosine, axis=1, kind="stable")[:, :k]
+        order = np.argmax(cosine, axis=1)[:, None] if k == 1 else np.argsort(-cosine, axis=1, kind="stable")[:, :k]
         rows[block] = order
         similarities[block] = np.take_along_axis(cosine, order, axis=1)
     return Neighbours(rows, similarities)

@@ -161,3 +161,10 @@ class _PlainDumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+    def represent_text(self, data: str) -> yaml.ScalarNode:
+        # Unquoted, the next-line character would come back as a space.
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style='"' if "\x85" in data else None)
+
+
+_PlainDumper.add_representer(str, _PlainDumper.represent_text)

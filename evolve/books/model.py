@@ -120,13 +120,14 @@ class BookedModel:
     async def _pay(self, request: ModelRequest, key: str, request_hash: str) -> ModelReply:
         desk = self._desk
         bound = self._bound(request)
-        reservation = await desk.budget.reserve_waiting(usd=bound.usd, tokens=bound.usage.total_tokens)
         start = self._start(request, key, request_hash, bound)
+        reservation = await desk.budget.reserve_waiting(usd=bound.usd, tokens=bound.usage.total_tokens)
         sent = False
         try:
             await desk.journal.start(start)
             sent = True
             reply = await self._inner.reply(request)
+            end = self._end(start, bound, reply)
         except EvolveError as error:
             self._fail(start, reservation, desk.keeping.failure(error))
             raise
@@ -136,7 +137,6 @@ class BookedModel:
             else:
                 self._fail(start, reservation, "cancelled before it was sent")
             raise
-        end = self._end(start, bound, reply)
         self._settle(reservation, end)
         await desk.journal.end(end)
         if end.reply is not None:

@@ -22,8 +22,8 @@ class Challenger:
 
     def route(self, texts: Sequence[str]) -> list[str]:
         """The member tree for each query text."""
-        vectors = self.context.embedder.embed(texts)
-        return [self.router.decide(text, vector).member for text, vector in zip(texts, vectors, strict=True)]
+        decisions = self.router.decide_many(texts, self.context.embedder.embed(texts))
+        return [decision.member for decision in decisions]
 
 
 def load_challenger(context: CampaignContext, artifact: str) -> Challenger:

@@ -33,6 +33,9 @@ class LoopSettings(Section):
     proposers: tuple[Literal["catalog", "model"], ...] = ("catalog",)
     model_proposals: int = Field(default=1, ge=1, le=50)
     """how many of `proposals` the model proposer may make in a round"""
+    prompt_bytes: int = Field(default=24_000, ge=4_000)
+    """the longest prompt a model proposer is sent; a small local model needs a small one"""
+    reply_tokens: int = Field(default=2_000, ge=16)
 
     @model_validator(mode="after")
     def _has_proposers(self) -> LoopSettings:

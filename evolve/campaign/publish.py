@@ -10,23 +10,20 @@ from evolve.campaign.context import CampaignContext
 from evolve.core.hashing import canonical_json
 from evolve.core.scores import Scorecard
 from evolve.store import Home, NewVersion, VersionRow
-from portfolios.portfolio import PortfolioContent, single_content
+from portfolios.portfolio import PortfolioContent
 
 
-def commit_seed(context: CampaignContext) -> int:
-    """The number of the live version; a new portfolio gets the seed as version 1, live and marked unproven."""
+def commit_seed(context: CampaignContext, content: PortfolioContent) -> int:
+    """Makes the seed version 1, live and marked unproven; returns its number."""
     versions, name = context.home.versions, context.config.portfolio.name
-    live = versions.pointer(name)
-    if live is not None:
-        return live
-    content = single_content(context.material.seed_tree, label="seed", models=model_settings(context))
     new = NewVersion(
         name,
-        content.document(),
+        content.as_json(),
         {"kind": "seed", "unproven": "the starting point; nothing was compared"},
         parent=None,
         reason=f"seed of campaign {context.id}",
         key=f"seed/{context.id}",
+        content_hash=content.content_hash(),
     )
     return versions.commit_and_move(new, expected=None).number
 
@@ -69,11 +66,12 @@ def commit_challenger(context: CampaignContext, content: PortfolioContent, evide
     """Commits and makes live in one transaction; PointerMoved when somebody else moved `live` since the gate."""
     new = NewVersion(
         context.config.portfolio.name,
-        content.document(),
+        content.as_json(),
         dict(evidence),
         parent=expected,
         reason=f"promoted by campaign {context.id}",
         key=f"promote/{context.id}",
+        content_hash=content.content_hash(),
     )
     return context.home.versions.commit_and_move(new, expected=expected).number
 
@@ -83,5 +81,7 @@ def roll_back(home: Home, name: str, to: int, reason: str) -> VersionRow:
     old, live = home.versions.get(name, to), home.versions.pointer(name)
     restored = old.evidence.get("restores", to)
     evidence = {"kind": "rollback", "restores": restored, "from": live}
-    new = NewVersion(name, old.content, evidence, parent=live, reason=reason, key=f"rollback/{uuid.uuid4().hex}")
+    new = NewVersion(
+        name, old.content, evidence, live, reason, key=f"rollback/{uuid.uuid4().hex}", content_hash=old.content_hash
+    )
     return home.versions.commit_and_move(new, expected=live)

@@ -97,8 +97,8 @@ def _versions() -> str:
                 found = resolve_reference(home, f"{name}@{row.number}")
                 for tree in found.members:
                     home.trees.get(tree)
-                if found.content is not None and found.content.edges:
-                    home.artifacts.get(found.content.edges)
+                if found.content is not None:
+                    home.artifacts.get(found.content.edges_sha)
                 count += 1
         return f"{count} versions read back whole"
     finally:

@@ -5,7 +5,7 @@ Nothing here promotes: only the gate does, on sealed cases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,16 +97,12 @@ def paired_acceptance(units: Sequence[PairedUnit], alpha: float, *, discordance:
     return test.outcome()
 
 
-def guard_test(alpha: float) -> Callable[[Sequence[float]], bool]:
-    """Whether paired differences in [-1, 1], in an order fixed beforehand, have a mean proven above 0 at `alpha`."""
-
-    def proven(differences: Sequence[float]) -> bool:
-        test = LowerTest(Bettor(alpha, max(len(differences), 1)))
-        for difference in differences:
-            test.observe(difference)
-        return test.proven
-
-    return proven
+def lower_bound(differences: Sequence[float], alpha: float) -> float:
+    """A lower bound, at level `alpha`, of the mean of differences in [-1, 1] that come in an order fixed beforehand."""
+    test = LowerTest(Bettor(alpha, max(len(differences), 1)))
+    for difference in differences:
+        test.observe(difference)
+    return test.bound()
 
 
 def paired_interval(units: Sequence[PairedUnit], alpha: float, *, discordance: float = 0.3) -> PairedInterval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from evolve.core.hashing import JSONValue, canonical_json, short
@@ -30,9 +31,10 @@ def routed_document(routed: Routed) -> dict[str, Any]:
         "member_label": routed.label,
         "rule": decision.rule,
         "reason": decision.reason,
-        "scores": dict(decision.scores),
+        "estimates": [asdict(estimate) for estimate in decision.estimates],
         "margin": decision.margin,
-        "neighbours": [{"case": n.case_id, "text": n.text, "similarity": n.similarity} for n in decision.neighbours],
+        "margin_sd": decision.margin_sd,
+        "nearest": [asdict(case) for case in decision.nearest],
         "fell_back": answer.fell_back,
         "errors": list(answer.errors),
         "spend": spend_document(answer.spend),
@@ -46,11 +48,16 @@ def routed_lines(document: dict[str, Any], *, why: bool) -> list[str]:
     lines.append(f"[{document['version']}/{document['member_label']} {short(document['member'])}: {document['reason']}]")
     lines += [f"[failed before: {error}]" for error in document["errors"]]
     if why:
-        lines += [f"  rule: {document['rule']}, margin {document['margin']}"]
-        lines += [f"  predicted {short(tree)}: {score}" for tree, score in document["scores"].items()]
-        lines += [f"  near ({n['similarity']:.2f}) {n['case']}: {n['text'][:90]}" for n in document["neighbours"]]
+        lines.append(f"  rule: {document['rule']}")
+        lines += [f"  expected of {short(e['member'])}: {_estimate(e)}" for e in document["estimates"]]
+        lines += [f"  near ({n['similarity']:.2f}) {n['case_id']}: {n['text'][:90]}" for n in document["nearest"]]
         lines += [f"  cost: {spend_words(document['spend'])}, {document['seconds']:.2f} s"]
     return lines
+
+
+def _estimate(estimate: dict[str, Any]) -> str:
+    score = "unknown" if estimate["score"] is None else f"{estimate['score']:.2f} ± {estimate['sd'] or 0:.2f}"
+    return score if estimate["cost"] is None else f"{score}, ${estimate['cost']:.6f}"
 
 
 def _text(output: JSONValue) -> str:

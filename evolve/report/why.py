@@ -41,9 +41,8 @@ def show_version(home: Home, reference: str) -> tuple[dict[str, Any], list[str]]
 def _version_lines(found: Reference, document: dict[str, Any]) -> list[str]:
     live = " (live)" if document["live"] else ""
     lines = [f"{found.label}{live} {short(document['content_hash'])}: {document['reason']}"]
-    lines += [f"  member {label} {short(tree)}" for tree, label in found.members.items()]
     assert found.content is not None
-    lines += [f"  {line}" for line in found.content.describe()]
+    lines += [f"  {line}" for line in found.content.describe().splitlines()]
     return lines + evidence_lines(document["evidence"])
 
 
@@ -69,6 +68,6 @@ def version_log(home: Home, name: str) -> tuple[dict[str, Any], list[str]]:
         {"pointer": m.which, "from": m.before, "to": m.after, "reason": m.reason, "at": str(m.created_at)}
         for m in home.versions.pointer_log(name)
     ]
-    lines = [f"{name}@{v['version']} {short(v['content_hash'])} {v['at']} {v['reason']}" for v in versions]
+    lines = [f"{name}@{v['version']} {short(str(v['content_hash']))} {v['at']} {v['reason']}" for v in versions]
     lines += [f"{m['pointer']}: {m['from']} → {m['to']} {m['at']} {m['reason']}" for m in moves]
     return {"versions": versions, "moves": moves}, lines

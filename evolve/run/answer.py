@@ -10,8 +10,9 @@ from evolve.core.protocols import Embedder
 from evolve.core.traces import RunStatus, Spend
 from evolve.run.execute import Executor, RunKey
 from evolve.store import Home
+from portfolios.decision import Decision
 from portfolios.portfolio import PortfolioContent, open_router
-from portfolios.router import Decision, Router
+from portfolios.router import Router
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,9 @@ class Answer:
         return bool(self.failed)
 
 
-def open_version(home: Home, content: PortfolioContent, embedder: Embedder | None) -> Router:
+def open_version(home: Home, content: PortfolioContent, embedder: Embedder) -> Router:
     """The router of a version, fitted again from its stored edges."""
-    edges = home.artifacts.get(content.edges) if content.edges else None
-    return open_router(content, edges, embedder)
+    return open_router(content, home.artifacts.get(content.edges_sha), embedder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class Query:
     text: str
 
 
-async def answer_query(query: Query, router: Router, executor: Executor, embedder: Embedder) -> Answer:
+async def answer_query(query: Query, router: Router, executor: Executor) -> Answer:
     """Answers with the chosen member, else with the fallbacks in order. WorldError when none could answer."""
-    decision = router.decide(query.text, embedder.embed([query.text])[0])
+    decision = router.decide(query.text)
     spend, seconds = Spend(), 0.0
     failed: list[str] = []
     errors: list[str] = []
-    for member in (decision.member, *router.fallbacks(decision)):
+    for member in (decision.member, *decision.fallbacks):
         trace = await executor.execute(RunKey(member, query.id, 0, "route"), query.value)
         spend, seconds = spend + trace.spend, seconds + trace.seconds
         if trace.status is RunStatus.FINISHED:

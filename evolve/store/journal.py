@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
-from sqlalchemy import Row, Select, or_, select
+from sqlalchemy import Select, or_, select
 
 from evolve.core.hashing import JSONValue
 from evolve.core.messages import Usage
@@ -129,7 +129,7 @@ class JournalStore:
 _SAME = CallRow.__slots__[:12]
 """The leading fields of a CallRow are columns of the same name; `_call` reads the others by position."""
 
-_ROWS = select(
+_ROWS: Select[Any] = select(
     *(calls.c[name] for name in _SAME),
     calls.c.reserved_usd,
     calls.c.reserved_prompt_tokens,
@@ -144,15 +144,21 @@ _ROWS = select(
 ).select_from(calls.outerjoin(call_ends, calls.c.id == call_ends.c.id))
 
 
-def _call(row: Row[Any]) -> CallRow:
+def _call(row: Sequence[Any]) -> CallRow:
     reserved_usd, reserved_prompt, reserved_completion, state, ended_at = row[12:17]
-    reserved = Usage(reserved_prompt, reserved_completion)
-    if state is None:
-        end = ("in_flight", None, Usage(), None, 0.0, "", False)
-    else:
-        usd, seconds, note, has_reply = row[21:]
-        end = (state, ended_at, Usage(*row[17:21]), _money(usd), seconds, note, bool(has_reply))
-    return CallRow(*row[:12], _money(reserved_usd), reserved, *end)
+    usd, seconds, note, has_reply = row[21:]
+    return CallRow(
+        **dict(zip(_SAME, row, strict=False)),
+        reserved_usd=_money(reserved_usd),
+        reserved_usage=Usage(reserved_prompt, reserved_completion),
+        state=state or "in_flight",
+        ended_at=ended_at,
+        usage=Usage(*row[17:21]) if state else Usage(),
+        usd=_money(usd),
+        seconds=seconds or 0.0,
+        note=note or "",
+        has_reply=bool(has_reply),
+    )
 
 
 def _money_text(usd: Decimal | None) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pygit2
-from pygit2.enums import FileMode, ObjectType, Option
+from pygit2.enums import FileMode, Option
 
 from evolve.core.errors import PointerMoved, UserError, WorldError
 from evolve.core.protocols import Files
@@ -56,7 +56,7 @@ class GitTrees:
         if not (_SHORTEST_PREFIX <= len(text) <= _FULL) or not set(text) <= _HEX:
             raise UserError(f"{prefix!r} is not a tree id", fix="give 4 to 40 hex digits")
         with self._lock, _world_errors(self.path):
-            found = [oid for oid in self._matches(text) if self._repository[oid].type == ObjectType.TREE]
+            found = [oid for oid in self._matches(text) if isinstance(self._repository.get(oid), pygit2.Tree)]
         if len(found) != 1:
             problem = f"is ambiguous: {len(found)} trees start with it" if found else "is unknown"
             raise UserError(f"tree {prefix!r} {problem}", fix="give more digits, or list what there is")

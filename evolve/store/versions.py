@@ -27,6 +27,8 @@ class NewVersion:
     parent: int | None
     reason: str
     key: str
+    content_hash: str = ""
+    """What identifies the content; the hash of all of it when not given."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class VersionStore:
             "number": (last or 0) + 1,
             "created_at": self._database.now(),
             "parent": new.parent,
-            "content_hash": content_hash(dict(new.content)),
+            "content_hash": new.content_hash or content_hash(dict(new.content)),
             "content": json_text(dict(new.content)),
             "evidence": json_text(dict(new.evidence)),
             "reason": new.reason,

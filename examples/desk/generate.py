@@ -93,13 +93,22 @@ def plain(number: Decimal) -> int | float:
     return int(number) if number == number.to_integral_value() else float(number)
 
 
+VERDICTS: Mapping[str, list[str]] = read_wordings("verdicts")
+
+
+def ended(sentence: str) -> str:
+    """The sentence with a full stop where it has no end."""
+    return sentence if sentence[-1] in ".!?)" or not sentence[-1].isascii() else f"{sentence}."
+
+
 # The five kinds ------------------------------------------------------------------------------------------------------
 
 
 def draft_sentiment(template: Template, index: int, values: Values, rng: Random) -> Draft:
-    """Reviews alternate between the two labels."""
+    """Reviews alternate between the two labels; a verdict says plainly what a review may leave between its lines."""
     label = ("positive", "negative")[index % 2]
-    review = template[label][index // 2]
+    parts = [ended(template[label][index // 2]), rng.choice(VERDICTS[label])]
+    review = " ".join(parts if rng.random() < 0.7 else reversed(parts))
     return Draft(template["ask"].replace("{review}", review), common_slots(values, rng), {"sentiment": label})
 
 
@@ -171,12 +180,13 @@ TOOL_ARGUMENTS = read_tool_arguments()
 def draft_extraction(template: Template, index: int, values: Values, rng: Random) -> Draft:
     """One message has one way of writing dates and one of writing money."""
     money, dates = rng.choice(MONEY_STYLES), rng.choice(DATE_STYLES)
-    amount, other = draw_amount(money, rng), draw_amount(money, rng)
+    amount = draw_amount(money, rng)
+    other = (amount * rng.randint(55, 95) / 100).quantize(Decimal(10 if money == "¥W" else "0.01"))
     due = draw_date(dates, rng)
     issued = due.replace(month=due.month - 1) if dates == "%d/%m/%Y" else due - timedelta(days=rng.randint(10, 40))
     slots = common_slots(values, rng) | {
         "amount": money_text(amount, money),
-        "other": money_text(other if other != amount else other + 100, money),
+        "other": money_text(other, money),
         "due": date_text(due, dates),
         "issued": date_text(issued, dates),
     }

@@ -1,0 +1,45 @@
+"""Matchers by name: one file each behind one protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from evolve.core.errors import UserError
+from evolve.core.hashing import JSONValue
+from portfolios.matchers.best_single import BestSingle, find_best_single
+from portfolios.matchers.knn import KNN
+from portfolios.matchers.linear import Linear
+from portfolios.matchers.protocol import FittedMatcher, Matcher, Prediction
+
+MATCHERS: Mapping[str, Callable[..., Matcher]] = MappingProxyType(
+    {"best_single": BestSingle, "knn": KNN, "linear": Linear}
+)
+
+__all__ = [
+    "KNN",
+    "MATCHERS",
+    "BestSingle",
+    "FittedMatcher",
+    "Linear",
+    "Matcher",
+    "Prediction",
+    "find_best_single",
+    "open_matcher",
+]
+
+
+def open_matcher(name: str, settings: Mapping[str, JSONValue] | None = None) -> Matcher:
+    """The matcher of this name; UserError with the nearest name, or with the settings it knows."""
+    settings = settings or {}
+    if name not in MATCHERS:
+        near = get_close_matches(name, MATCHERS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known matchers: {', '.join(MATCHERS)}"
+        raise UserError(f"there is no matcher named {name!r}", place="matcher", fix=hint)
+    known = MATCHERS[name]().settings
+    for key, value in settings.items():
+        if key not in known or isinstance(value, bool) or not isinstance(value, int | float):
+            fix = f"numbers: {', '.join(known) or 'none'}"
+            raise UserError(f"{key}: {value!r} is no setting of matcher {name}", place="matcher", fix=fix)
+    return MATCHERS[name](**settings)

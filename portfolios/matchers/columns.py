@@ -28,7 +28,8 @@ def noise_variance(residuals: Floats) -> Floats:
     """
     present = ~np.isnan(residuals)
     squares = np.where(present, residuals, 0.0) ** 2
-    return (squares.sum(axis=0) + _PRIOR_CASES * _PRIOR_VARIANCE) / (present.sum(axis=0) + _PRIOR_CASES)
+    total = squares.sum(axis=0) + _PRIOR_CASES * _PRIOR_VARIANCE
+    return np.asarray(total / (present.sum(axis=0) + _PRIOR_CASES), np.float64)
 
 
 def error_correlation(residuals: Floats) -> Floats:
@@ -46,7 +47,7 @@ def error_correlation(residuals: Floats) -> Floats:
 
 
 def columns_by_presence(table: Floats) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Groups of columns whose entries are present in the same rows: (rows, columns), columns without entries left out."""
+    """Groups (rows, columns) of columns that are present in the same rows; columns without entries are left out."""
     present = ~np.isnan(table)
     groups: dict[bytes, list[int]] = {}
     for column in range(table.shape[1]):

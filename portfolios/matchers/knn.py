@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
 from portfolios.edges import Edges, Floats, Vectors
 from portfolios.matchers.columns import column_means, columns_by_presence, error_correlation, noise_variance
@@ -25,6 +26,10 @@ class KNN:
     power: float = 4.0
     shrink: float = 2.0
     name: str = "knn"
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.power < 0 or self.shrink <= 0:
+            raise UserError(f"{self} is out of range", place="matcher knn", fix="k >= 1, power >= 0 and shrink > 0")
 
     @property
     def settings(self) -> Mapping[str, JSONValue]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
 from portfolios.edges import Edges, Floats, Vectors
 from portfolios.features import lexical_features
 from portfolios.matchers.best_single import NEIGHBOURS
-from portfolios.matchers.columns import column_means, error_correlation, noise_variance
 from portfolios.matchers.protocol import Prediction
 from portfolios.matchers.ridge import RidgeTable
 from portfolios.nearest import find_nearest
@@ -23,6 +23,10 @@ class Linear:
 
     lexical_weight: float = 1.0
     name: str = "linear"
+
+    def __post_init__(self) -> None:
+        if self.lexical_weight < 0:
+            raise UserError(f"{self} is out of range", place="matcher linear", fix="lexical_weight >= 0")
 
     @property
     def settings(self) -> Mapping[str, JSONValue]:
@@ -39,7 +43,7 @@ class Linear:
             scaling,
             RidgeTable.fit(design, edges.scores),
             None if costs is None else RidgeTable.fit(design, costs),
-            None if costs is None else np.nan_to_num(costs, nan=0.0).max(axis=0),
+            None if costs is None else np.nan_to_num(costs, nan=0.0).max(axis=0, initial=0.0),
         )
 
 
@@ -51,6 +55,7 @@ class Scaling:
     embedding_scale: float
     lexical_centre: Floats
     lexical_scale: Floats
+    lexical_limit: float
 
     @classmethod
     def of(cls, embeddings: Vectors, texts: Sequence[str], lexical_weight: float) -> Scaling:
@@ -59,16 +64,15 @@ class Scaling:
         spread = float(np.sqrt(wide.var(axis=0).sum()))
         lexical = lexical_features(texts)
         sd = lexical.std(axis=0)
-        share = np.sqrt(lexical_weight / lexical.shape[1])
+        share = float(np.sqrt(lexical_weight / lexical.shape[1]))
         scale = np.where(sd > 1e-9, share / np.maximum(sd, 1e-9), 0.0)
-        return cls(wide.mean(axis=0), 1.0 / max(spread, 1e-9), lexical.mean(axis=0), scale)
+        return cls(wide.mean(axis=0), 1.0 / max(spread, 1e-9), lexical.mean(axis=0), scale, 4.0 * share)
 
     def design(self, embeddings: Vectors, texts: Sequence[str]) -> Floats:
         """(q, d + lexical features); lexical values are cut at four standard deviations."""
         wide = (embeddings.astype(np.float64) - self.centre) * self.embedding_scale
-        limit = 4.0 * np.sqrt(1.0 / len(self.lexical_scale))
         lexical = (lexical_features(texts) - self.lexical_centre) * self.lexical_scale
-        return np.concatenate([wide, np.clip(lexical, -limit, limit)], axis=1)
+        return np.concatenate([wide, np.clip(lexical, -self.lexical_limit, self.lexical_limit)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

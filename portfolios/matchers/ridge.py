@@ -70,9 +70,8 @@ class RidgeGroup:
         penalty = float(candidates[chosen])
         coefficients = (singular / (singular**2 + penalty))[:, None] * projected
         noise = noise_variance(errors[chosen])
-        return cls(
-            columns, len(design), centre, right, singular**2, penalty, intercepts, coefficients, noise
-        ), errors[chosen]
+        group = cls(columns, len(design), centre, right, singular**2, penalty, intercepts, coefficients, noise)
+        return group, errors[chosen]
 
     def predict(self, design: Floats) -> tuple[Floats, Floats]:
         """Means and posterior standard deviations of the mean (a Gaussian prior of variance noise / penalty)."""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from evolve.core.messages import Capability
+from evolve.core.errors import WorldError
+from evolve.core.messages import Capability, ModelReply, ModelRequest
 from evolve.core.protocols import Files
 from harnesses.catalog.order import ENTRIES, CatalogSettings, catalog_proposals
 from harnesses.check import check_harness
 from harnesses.demonstrations import demonstration_ids
-from harnesses.manifest import harness_workflow
+from harnesses.manifest import harness_tools, harness_workflow
 from harnesses.patch import apply_patch
 from harnesses.proposal import Proposal, normal_tree_hash
 from harnesses.seeds import library_harness
 from harnesses.shapes import Example
+from workflows.compile import compile_workflow
+from workflows.kit import Kit
 from workflows.spec import Node
 
 TEAMS = {
@@ -134,6 +139,47 @@ def test_every_proposal_is_a_whole_tree_made_by_its_patch(proposals: list[Propos
         said = proposal.hypothesis
         assert all([said.cause, said.lever, said.predicted_effect, said.refuted_by])
         assert proposal.shape in said.target
+
+
+class _Unreachable:
+    """A model that is never there: what it receives has been composed from demonstrations and prompts."""
+
+    identity = "test:unreachable"
+    capabilities = ALL
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        assert request.messages
+        raise WorldError("asked")
+
+    async def close(self) -> None:
+        pass
+
+
+class _ByLength:
+    """Embeds a text by its length: enough for `nearest` to have an order."""
+
+    identity = "test:length"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        angles = np.array([len(text) / 100 for text in texts], dtype=np.float32)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+async def test_every_proposal_runs_up_to_its_first_call(proposals: list[Proposal]) -> None:
+    for proposal in proposals:
+        example = next(e for e in EXAMPLES if e.id in proposal.hypothesis.target_case_ids or e.id == "call-0")
+        kit = Kit(
+            models={"agent": _Unreachable()},
+            files=proposal.files,
+            embedder=_ByLength(),
+            tools={name: tool.tool_schema() for name, tool in harness_tools(proposal.files).items()},
+        )
+        run = compile_workflow(harness_workflow(proposal.files)).run(example.text, kit)
+        if proposal.source == "catalog:nearest":
+            assert set((await run).output) == {"team"}
+        else:
+            with pytest.raises(WorldError, match="asked"):
+                await run
 
 
 def test_no_two_proposals_are_equal_and_none_equals_the_parent(proposals: list[Proposal]) -> None:

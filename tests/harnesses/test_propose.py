@@ -61,7 +61,7 @@ def test_fences_and_braces_inside_the_new_file_are_content() -> None:
         ("I would shorten the prompt.", "no JSON object"),
         (f"```json\n{_reply()}", "fence"),
         (f"```json\n{_reply()[:-20]}", "fence"),
-        (_reply()[:-20], "cause"),
+        (_reply()[:-20], "no JSON object"),
         (f"<think>hmm {_reply()}", "thinking"),
         (_reply(edits=[]), "edits"),
         (_reply(cause=""), "cause"),

@@ -107,6 +107,12 @@ def test_default_permissions_open_what_steers_and_nothing_else() -> None:
     assert all(rules.refusal(path) for path in ("tools.yaml", "tools/x.py", "prompts.md", "a/workflow.yaml"))
 
 
+_WITH_SCHEMA = {
+    "workflow.yaml": b"schema: 1\nstart: a\nnodes:\n  a:\n    operator: generate\n"
+    b"    params: {prompt: prompts/answer.md, parse: json, schema: schemas/a.json}\n"
+}
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [
@@ -118,7 +124,9 @@ def test_default_permissions_open_what_steers_and_nothing_else() -> None:
         ({"workflow.yaml": b"nodes: " + b"[" * 60_000}, "nested too deeply"),
         ({"demonstrations/a.jsonl": b'{"id": "1", "input": "x"}\n{"input"'}, "demonstrations/a.jsonl"),
         ({"demonstrations/a.jsonl": b'{"input": "x"}\n'}, "id"),
-        ({"schemas/a.json": b"{"}, "schemas/a.json"),
+        (_WITH_SCHEMA | {"schemas/a.json": b"{"}, "schemas/a.json"),
+        (_WITH_SCHEMA, "schemas/a.json"),
+        ({"prompts/answer.md": b"Answer."}, "prompts/answer.md"),
         ({"prompts/../x": b""}, "prompts/../x"),
     ],
 )

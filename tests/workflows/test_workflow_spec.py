@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolve.core.errors import UserError
@@ -20,6 +20,7 @@ WORKFLOWS = st.builds(
 )
 
 
+@settings(deadline=None, max_examples=60)
 @given(WORKFLOWS)
 def test_what_is_dumped_reads_back_equal(workflow):
     assert parse_workflow(dump_workflow(workflow)) == workflow

@@ -117,8 +117,8 @@ async def _from_model(
     """One proposal by the proposer model; a refusal says why and was paid for."""
     files = context.home.trees.get(plan.parent)
     settings = AskSettings(
-        budget_bytes=context.config.models["proposer"].prompt_bytes,
-        max_tokens=context.config.models["proposer"].reply_tokens,
+        budget_bytes=plan.settings.prompt_bytes,
+        max_tokens=plan.settings.reply_tokens,
         seed=derive_seed(context.config.seed, plan.loop, plan.number, index),
     )
     request = model_request(files, failure_excerpts(context, plan), dev_aggregate(context), history, settings)

@@ -7,6 +7,7 @@ from typing import Any
 from evolve.campaign.context import CampaignContext
 from evolve.campaign.measure import measure
 from evolve.campaign.publish import behaviour_of, commit_seed, record_behaviour
+from evolve.campaign.stages.fit import seed_content
 from evolve.campaign.state import CampaignState
 from evolve.core.cases import Split
 
@@ -16,8 +17,10 @@ async def measure_baseline(context: CampaignContext, state: CampaignState) -> di
     seed = context.material.seed_tree
     train = await measure(context, seed, Split.TRAIN, "baseline")
     dev = await measure(context, seed, Split.DEV, "baseline")
-    version = commit_seed(context)
-    record_behaviour(context, version, behaviour_of(context, {c.id: seed for c in context.dev}, [train, dev]))
+    version = context.home.versions.pointer(context.config.portfolio.name)
+    if version is None:
+        version = commit_seed(context, await seed_content(context))
+        record_behaviour(context, version, behaviour_of(context, {}, [train, dev]))
     context.record(
         "baseline",
         seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from evolve.campaign.context import CampaignContext
@@ -10,12 +11,14 @@ from evolve.campaign.measure import measure, shown_ids
 from evolve.campaign.publish import model_settings
 from evolve.campaign.state import CampaignState
 from evolve.core.cases import Case, Split
+from evolve.core.hashing import canonical_json
 from evolve.core.scores import Scorecard
-from evolve.evaluate.compare import guard_test
-from portfolios.choose import RouterChoice, choose_router
+from evolve.evaluate.compare import lower_bound
+from portfolios.choose import ChoiceSettings, Guard, GuardResult, RouterChoice, choose_router
 from portfolios.curate import CurationSettings, curate
 from portfolios.edges import Edges
-from portfolios.portfolio import PortfolioContent, content_of
+from portfolios.matchers import open_matcher
+from portfolios.portfolio import PortfolioContent, PortfolioMember, build_content
 
 
 async def curate_members(context: CampaignContext, state: CampaignState) -> dict[str, Any]:
@@ -54,13 +57,11 @@ async def fit_challenger(context: CampaignContext, state: CampaignState) -> dict
     """Fits on train, chooses matcher and guard on dev, stores the challenger; none when it is what is live."""
     train = await measured_edges(context, state["members"], Split.TRAIN)
     dev = await measured_edges(context, state["members"], Split.DEV)
-    settings = context.config.portfolio
-    choice = choose_router(
-        train, dev, matchers=settings.matchers, seed=context.config.seed, guard=guard_test(settings.guard_alpha)
-    )
-    content, edges = build_content(context, choice, train)
-    artifact = context.home.artifacts.put(canonical_json(content.document()))
-    context.record("router", content.content_hash(), choice.document(), key="router")
+    choice = choose(context, train, dev)
+    members = state["members"] if choice.routes else [choice.best_single]
+    content = keep_content(context, choice, train.of_members(members), dev, _labels(context, members))
+    artifact = context.home.artifacts.put(canonical_json(content.as_json()))
+    context.record("router", content.content_hash(), choice_document(choice), key="router")
     context.observe("note", text=choice.reason)
     if content.content_hash() == live_hash(context):
         context.record("unchanged", content.content_hash(), {"reason": "the challenger is what is live"}, key="unchanged")
@@ -68,9 +69,80 @@ async def fit_challenger(context: CampaignContext, state: CampaignState) -> dict
     return {"challenger": artifact}
 
 
-def build_content(context: CampaignContext, choice: RouterChoice, train: Edges) -> tuple[PortfolioContent, bytes]:
-    """The portfolio a choice amounts to; members that no query would reach are left out."""
-    return content_of(choice, train, embedder=context.embedder.identity, models=model_settings(context))
+async def seed_content(context: CampaignContext) -> PortfolioContent:
+    """The portfolio that holds the seed alone."""
+    seed = context.material.seed_tree
+    train = await measured_edges(context, [seed], Split.TRAIN)
+    dev = await measured_edges(context, [seed], Split.DEV)
+    member = PortfolioMember(tree=seed, label="seed", role="the harness the campaign started from")
+    return keep_content(context, choose(context, train, dev), train, dev, [member])
+
+
+def choose(context: CampaignContext, train: Edges, dev: Edges) -> RouterChoice:
+    """The router choice over the members of `train`, with this campaign's settings."""
+    settings = context.config.portfolio
+    return choose_router(
+        train,
+        dev,
+        matchers=[open_matcher(name) for name in settings.matchers],
+        seed=context.config.seed,
+        guard=router_guard(settings.guard_alpha),
+        settings=ChoiceSettings(embedding=context.embedder.identity),
+    )
+
+
+def router_guard(alpha: float) -> Guard:
+    """The paired test that a router must pass: its mean gain per unit over the best single is proven above 0."""
+
+    def guard(routed: Sequence[float], single: Sequence[float], units: Sequence[str]) -> GuardResult:
+        pairs: dict[str, list[float]] = {}
+        for a, b, unit in zip(routed, single, units, strict=True):
+            pairs.setdefault(unit, []).append(a - b)
+        differences = [sum(d) / len(d) for d in pairs.values()]
+        gain, low = sum(differences) / len(differences), lower_bound(differences, alpha)
+        words = f"gain {100 * gain:+.1f} points over {len(differences)} units, at least {100 * low:+.1f} at level {alpha:g}"
+        return GuardResult(low > 0, gain, low, words)
+
+    return guard
+
+
+def keep_content(
+    context: CampaignContext, choice: RouterChoice, train: Edges, dev: Edges, members: Sequence[PortfolioMember]
+) -> PortfolioContent:
+    """The content of a choice over exactly the members of `train`, its edge table stored."""
+    if set(choice.router.members) != set(train.members):
+        choice = choose(context, train, dev)
+    content, edges = build_content(choice, members, model_settings(context))
+    context.home.artifacts.put(edges)
+    return content
+
+
+def _labels(context: CampaignContext, members: Sequence[str]) -> list[PortfolioMember]:
+    """Each member with the proposal it came from, and what it adds in the words of the curation."""
+    rows = {row.subject: row.detail for row in context.home.ledger.rows(context.id, "proposal")}
+    curation = context.home.ledger.rows(context.id, "curation")[-1].detail
+    found = []
+    for tree in members:
+        row = rows.get(tree)
+        label = "seed" if row is None else f"{str(row['source']).removeprefix('catalog:')} {row['target']}"
+        found.append(PortfolioMember(tree=tree, label=label, role=str(curation["contributions"].get(tree, ""))))
+    return found
+
+
+def choice_document(choice: RouterChoice) -> dict[str, Any]:
+    """What the ledger keeps of a router choice."""
+    return {
+        "matcher": choice.recipe.matcher,
+        "routes": choice.routes,
+        "best_single": choice.best_single,
+        "best_single_dev": choice.best_single_mean,
+        "routed_dev": choice.routed_mean,
+        "oracle_dev": choice.oracle_mean,
+        "trials": [asdict(trial) for trial in choice.trials],
+        "guard": asdict(choice.guard) if choice.guard else None,
+        "missing": choice.missing,
+        "reason": choice.reason,
+    }
 
 
 def live_hash(context: CampaignContext) -> str:

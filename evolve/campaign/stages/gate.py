@@ -55,8 +55,8 @@ def _arm(context: CampaignContext, side: Challenger, loop: str) -> Arm:
 
 async def _best_single(context: CampaignContext, challenger: Challenger, verdict: Verdict) -> dict[str, Any]:
     """After a promotion: the best single member (as chosen on dev) on the same cases, for the report alone."""
-    best = challenger.content.best_single
-    if not context.config.gate.compare_best_single or best is None:
+    best = challenger.content.policy.default_member
+    if not context.config.gate.compare_best_single:
         return {}
     permit = LookPermit(context.home.ledger, context.id, "report_best_single")
     cases = context.material.sealed.look(0, verdict.looked, permit)
