@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 import yaml
+from pydantic import TypeAdapter
 
 from evolve.books import Books, Caps, PriceBook
 from evolve.campaign.context import booked_models
@@ -61,7 +62,7 @@ async def evaluate(home: Home, cases: list[Case], latency: float, campaign: str)
     model = ScriptedModel("overhead", lambda _request, _rng: "yes", latency)
     tree = home.trees.put(harness_files())
     books = Books(home, campaign, Caps(), PriceBook(), "full")
-    scorer = open_scorer(ScorerSettings.model_validate({"kind": "exact"}), Path())
+    scorer = open_scorer(TypeAdapter(ScorerSettings).validate_python({"kind": "exact"}), Path())
     suite = Suite(
         Executor(home.trees, booked_models(books, {"agent": model}, campaign), None),
         scorer,
@@ -106,7 +107,12 @@ def prefill(home: Home, count: int) -> None:
         )
         for i in range(count)
     ]
-    home.results.put_bulk(rows)
+
+    async def store() -> None:
+        for start in range(0, count, 5_000):
+            await asyncio.gather(*(home.results.put_async(row) for row in rows[start : start + 5_000]))
+
+    asyncio.run(store())
 
 
 def growth(folder: Path, large: int, runs: int, rounds: int) -> float:

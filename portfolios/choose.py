@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evolve.core.errors import UserError
-from evolve.core.hashing import JSONValue, derive_seed, short
+from evolve.core.hashing import derive_seed, short
 from portfolios.edges import Edges, Floats
 from portfolios.matchers import BestSingle, Matcher, find_best_single
-from portfolios.recipe import RouterPolicy
+from portfolios.recipe import RouterPolicy, RouterRecipe
 from portfolios.router import Router
 
 
@@ -29,25 +29,15 @@ Guard = Callable[[Sequence[float], Sequence[float], Sequence[str]], GuardResult]
 """(routed scores, best single scores, unit ids), aligned and in one fixed shuffled order → does routed beat it?"""
 
 
-def guard_of(proven: Callable[[Sequence[float]], bool]) -> Guard:
-    """A guard from a test of "is the mean of these differences above 0": one difference a unit, in order of units."""
-
-    def guard(routed: Sequence[float], single: Sequence[float], units: Sequence[str]) -> GuardResult:
-        by_unit: dict[str, list[float]] = {}
-        for a, b, unit in zip(routed, single, units, strict=True):
-            by_unit.setdefault(unit, []).append(a - b)
-        differences = [sum(values) / len(values) for values in by_unit.values()]
-        gain, passed = sum(differences) / len(differences), proven(differences)
-        words = f"{100 * gain:+.1f} points over {len(differences)} units is {'' if passed else 'not '}a proven gain"
-        return GuardResult(passed, gain, None, words)
-
-    return guard
-
-
 @dataclass(frozen=True, slots=True)
 class ChoiceSettings:
-    """`margins` are tried on dev, the more careful one wins a tie; see RouterPolicy for all three."""
+    """`embedding` is the identity of the embedder behind the edges; `margins` are tried on dev, see RouterPolicy.
 
+    The more careful margin wins a tie. A margin of 0 is left out by default: on real outcome tables it moves most
+    queries for no more gain, and is the one that passes a guard by luck.
+    """
+
+    embedding: str
     margins: tuple[float, ...] = (1.0, 0.5)
     far_quantile: float = 0.01
     cost_weight: float = 0.0
@@ -72,7 +62,7 @@ class RouterChoice:
     """
 
     router: Router
-    seed: int
+    recipe: RouterRecipe
     best_single: str
     best_single_mean: float
     routed_mean: float
@@ -87,22 +77,6 @@ class RouterChoice:
         """Whether a matcher was let through; otherwise every query goes to the best single."""
         return self.router.matcher.name != "best_single"
 
-    def document(self) -> dict[str, JSONValue]:
-        """The numbers behind the choice as JSON data."""
-        return {
-            "matcher": self.router.matcher.name,
-            "margin": self.router.policy.margin,
-            "seed": self.seed,
-            "best_single": self.best_single,
-            "best_single_mean": self.best_single_mean,
-            "routed_mean": self.routed_mean,
-            "oracle_mean": self.oracle_mean,
-            "trials": [asdict(trial) for trial in self.trials],
-            "guard": asdict(self.guard) if self.guard else None,
-            "missing": self.missing,
-            "reason": self.reason,
-        }
-
 
 def choose_router(
     train: Edges,
@@ -111,7 +85,7 @@ def choose_router(
     matchers: Sequence[Matcher],
     seed: int,
     guard: Guard,
-    settings: ChoiceSettings | None = None,
+    settings: ChoiceSettings,
 ) -> RouterChoice:
     """Fits each matcher on `train`, picks matcher and margin by routed mean on `dev`, then asks `guard`.
 
@@ -119,7 +93,6 @@ def choose_router(
     so the comparison is not tilted to the router. `seed` fixes the order in which `guard` sees the pairs. UserError
     when dev is empty or lacks a member of train.
     """
-    settings = settings or ChoiceSettings()
     train = train.in_order()
     dev = _aligned(train, dev, seed)
     usable = [tree for tree, count in zip(train.members, train.counts, strict=True) if count]
@@ -133,7 +106,7 @@ def choose_router(
     single_scores = dev.scores[:, dev.members.index(single)]
     return RouterChoice(
         router=router,
-        seed=seed,
+        recipe=_recipe(router, seed, settings),
         best_single=single,
         best_single_mean=_mean(single_scores),
         routed_mean=best.trial.mean if best else _mean(single_scores),
@@ -142,6 +115,16 @@ def choose_router(
         guard=verdict,
         missing=best.pairs.missing if best else int(np.isnan(single_scores).sum()),
         reason=_reason(best, verdict, _mean(single_scores), single),
+    )
+
+
+def _recipe(router: Router, seed: int, settings: ChoiceSettings) -> RouterRecipe:
+    return RouterRecipe(
+        matcher=router.matcher.name,
+        settings=dict(router.matcher.settings),
+        seed=seed,
+        embedding=settings.embedding,
+        edge_set_hash=router.edges.edge_set_hash,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,7 +40,8 @@ class Decision:
     """Who serves a query and why.
 
     `margin` is the predicted advantage over the default that was weighed (score units, cost included when it has a
-    weight) and `margin_sd` its standard deviation, both None when no prediction was consulted.
+    weight) and `margin_sd` its standard deviation, both None when no prediction was consulted. `fallbacks` is the
+    order to try when the chosen member fails.
     """
 
     member: str
@@ -50,9 +50,5 @@ class Decision:
     estimates: tuple[Estimate, ...]
     margin: float | None
     margin_sd: float | None
-    neighbours: tuple[KnownCase, ...]
-
-    @property
-    def scores(self) -> Mapping[str, float | None]:
-        """The expected score of each member tree."""
-        return {estimate.member: estimate.score for estimate in self.estimates}
+    nearest: tuple[KnownCase, ...]
+    fallbacks: tuple[str, ...]

@@ -25,15 +25,12 @@ class RouterPolicy(BaseModel):
 
 
 class RouterRecipe(BaseModel):
-    """How the matcher is built; with the edges of `edge_set_hash` it fits to the same router again.
-
-    `embedding` and `edge_set_hash` are empty where nothing is learned: a portfolio of one member.
-    """
+    """How the matcher is built; with the edges of `edge_set_hash` it fits to the same router again."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     matcher: str
-    settings: dict[str, JSONValue] = {}
-    seed: int = 0
-    embedding: str = ""
-    edge_set_hash: str = ""
+    settings: dict[str, JSONValue]
+    seed: int
+    embedding: str
+    edge_set_hash: str

@@ -25,7 +25,7 @@ class Router:
     """A fitted matcher under a policy. Build with `Router.fit`.
 
     The text of a query is data: it is embedded and measured, never read as an instruction. A member without training
-    edges is never named, unless it is the only one.
+    edges is never named.
     """
 
     edges: Edges
@@ -37,9 +37,8 @@ class Router:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        default, members = self.policy.default_member, self.edges.members
-        learned = [tree for tree, count in zip(members, self.edges.counts, strict=True) if count]
-        if default not in learned and members != (default,):
+        default = self.policy.default_member
+        if default not in self.edges.members or not self.edges.counts[self.edges.members.index(default)]:
             raise UserError(f"the default member {default} has no training edges", fix="evaluate it on train first")
         if self.policy.cost_weight > 0 and self.edges.costs is None:
             raise UserError("a cost weight is set but no cost is known", place="cost_weight", fix="set it to 0")
@@ -71,14 +70,6 @@ class Router:
         values = self._values(prediction)
         return tuple(self._decide(text, row, prediction, values) for row, text in enumerate(texts))
 
-    def fallbacks(self, decision: Decision) -> tuple[str, ...]:
-        """Whom to try when the chosen member fails: the default, then the others by expected score."""
-        default = self.policy.default_member
-        others = [e for e in decision.estimates if e.member not in (default, decision.member) and e.score is not None]
-        others.sort(key=lambda e: (-round(e.score or 0.0, 9), e.member))
-        first = () if decision.member == default else (default,)
-        return (*first, *(e.member for e in others))
-
     def _values(self, prediction: Prediction) -> Floats:
         """(1 − λ)·score + λ·(1 − normalised cost); an unknown cost counts as the dearest, a NaN score as never."""
         weight = self.policy.cost_weight
@@ -100,7 +91,8 @@ class Router:
             estimates=tuple(self._estimate(row, j, prediction) for j in range(len(self.members))),
             margin=choice.margin,
             margin_sd=choice.margin_sd,
-            neighbours=self._nearest(row, prediction),
+            nearest=self._nearest(row, prediction),
+            fallbacks=self._fallbacks(choice.column, values[row]),
         )
 
     def _choose(self, text: str, row: int, prediction: Prediction, values: Floats) -> _Choice:
@@ -148,6 +140,14 @@ class Router:
         pairs = zip(near.rows[row][:NEIGHBOURS], near.similarities[row][:NEIGHBOURS], strict=True)
         queries = [(self.edges.queries[int(i)], float(s)) for i, s in pairs]
         return tuple(KnownCase(query.case_id, query.text, similarity) for query, similarity in queries)
+
+    def _fallbacks(self, chosen: int, values: Floats) -> tuple[str, ...]:
+        """The default first, then the others by expected value; never a member without training edges."""
+        default = self.members.index(self.policy.default_member)
+        others = [j for j in range(len(values)) if j not in (chosen, default) and np.isfinite(values[j])]
+        others.sort(key=lambda j: (-round(float(values[j]), 9), j))
+        first = [] if chosen == default else [default]
+        return tuple(self.members[j] for j in [*first, *others])
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def read_material(inputs: CampaignInputs, home: Home) -> Material:
     config, root = inputs.config, inputs.root
     seed_tree = home.trees.put(read_harness(root / config.harness))
     report = load_cases(root / config.data.cases, config.data)
-    dataset = split_cases(report.cases, config.data.split, name=config.name)
+    dataset = split_cases(report.cases, config.data.split, name=config.name, origins=report.origins)
     visible, sealed = seal(dataset)
     train = split_train(visible[Split.TRAIN], config.portfolio.fit_cases)
     if len(train.fit) < 3 or not train.pool:

@@ -52,15 +52,13 @@ def _artifact(sha: str, data: object) -> dict[str, object]:
 
 @pytest.mark.parametrize("seconds", [0.05, 0.3, 0.7])
 def test_kill_9_loses_nothing_that_was_acknowledged(home: Home, seconds: float) -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(home.path)], cwd=PROJECT, stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None
-    first = child.stdout.readline()
-    time.sleep(seconds)
-    os.kill(child.pid, signal.SIGKILL)
-    lines = [line.split() for line in (first + child.stdout.read()).splitlines()]
-    child.wait()
+    command = [sys.executable, "-c", WRITER, str(home.path)]
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        first = child.stdout.readline()
+        time.sleep(seconds)
+        os.kill(child.pid, signal.SIGKILL)
+        lines = [line.split() for line in (first + child.stdout.read()).splitlines()]
     acknowledged = {kind: {words[1] for words in lines if words[0] == kind} for kind in ("start", "end", "result")}
     again = open_home(home.path)
     rows = {row.id: row for row in again.journal.iter("c")}

@@ -102,14 +102,12 @@ for n in range(10**6):
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_kill_9_in_a_promotion_leaves_both_or_neither(home: Home, attempt: int) -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-c", PROMOTER, str(home.path), str(attempt)], cwd=PROJECT, stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None
-    seen = [child.stdout.readline() for _ in range(4 + 7 * attempt)]
-    os.kill(child.pid, signal.SIGKILL)
-    acknowledged = [int(n) for n in [*seen[1:], *child.stdout.read().split()]]
-    child.wait()
+    command = [sys.executable, "-c", PROMOTER, str(home.path), str(attempt)]
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        seen = [child.stdout.readline() for _ in range(4 + 7 * attempt)]
+        os.kill(child.pid, signal.SIGKILL)
+        acknowledged = [int(n) for n in [*seen[1:], *child.stdout.read().split()]]
     again = open_home(home.path)
     numbers = [row.number for row in again.versions.list("desk")]
     assert numbers == list(range(1, len(numbers) + 1))
