@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workflows.check import Problem, check_workflow
-from workflows.check_files import check_workflow_files
-
 from evolve.core.errors import UserError
 from evolve.core.protocols import Files
 from harnesses.demonstrations import demonstration_paths, read_rows
 from harnesses.manifest import harness_tools, harness_workflow, read_manifest
 from harnesses.paths import path_problem
+from workflows.check import Problem, check_workflow
+from workflows.check_files import check_workflow_files
 
 
 def check_harness(files: Files) -> list[Problem]:

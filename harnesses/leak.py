@@ -51,11 +51,16 @@ def build_leak_index(train: Iterable[Case], sealed: Iterable[Case], *, labels: C
     train cases share (a template, not a case).
     """
     exempt = {gram for label in labels for gram in grams_of(label)}
-    train_owners = _owners(train)
-    sealed_owners = _owners(sealed)
+    train_texts, sealed_texts = _case_texts(train), _case_texts(sealed)
+    train_owners, sealed_owners = _owners(train_texts), _owners(sealed_texts)
+    holders = {gram: set(ids) for gram, ids in train_owners.items()}
+    short = {gram for owners in (train_owners, sealed_owners) for gram in owners if len(gram) < GRAM}
+    for case_id, text in train_texts:
+        for gram in _all_grams(text) & short:  # a short text may stand inside a longer one of another case
+            holders.setdefault(gram, set()).add(case_id)
     return LeakIndex(
-        sealed={g: frozenset(ids) for g, ids in sealed_owners.items() if g not in train_owners and g not in exempt},
-        train={g: next(iter(ids)) for g, ids in train_owners.items() if len(ids) == 1 and g not in exempt},
+        sealed={g: frozenset(ids) for g, ids in sealed_owners.items() if g not in holders and g not in exempt},
+        train={g: next(iter(ids)) for g, ids in train_owners.items() if len(holders[g]) == 1 and g not in exempt},
     )
 
 
@@ -92,12 +97,15 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(normal_text(text))
 
 
-def _owners(cases: Iterable[Case]) -> dict[Gram, set[str]]:
+def _case_texts(cases: Iterable[Case]) -> list[tuple[str, str]]:
+    return [(c.id, text) for c in cases for text in {c.text, *_leaves(c.input), *_leaves(c.expected)}]
+
+
+def _owners(texts: Iterable[tuple[str, str]]) -> dict[Gram, set[str]]:
     owners: defaultdict[Gram, set[str]] = defaultdict(set)
-    for case in cases:
-        for text in [case.text, *_leaves(case.input), *_leaves(case.expected)]:
-            for gram in grams_of(text):
-                owners[gram].add(case.id)
+    for case_id, text in texts:
+        for gram in grams_of(text):
+            owners[gram].add(case_id)
     return dict(owners)
 
 

@@ -47,7 +47,6 @@ class Field:
     key: str
     kinds: frozenset[Kind]
     values: tuple[JSONValue, ...]
-    integers: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,6 @@ def _profile(key: str, group: Sequence[Example]) -> Field:
         key=key,
         kinds=frozenset(kinds or {Kind.OTHER}),
         values=tuple(first_seen[value] for value, _ in counts.most_common()),
-        integers=all(isinstance(value, int) and not isinstance(value, bool) for value in values),
     )
 
 

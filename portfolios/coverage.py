@@ -96,6 +96,8 @@ def subsets_of(pool: Pool, size: int) -> int:
 
 def choose_exact(pool: Pool, size: int) -> Chosen:
     """The best of all sets of `size`, visited in lexicographic order; ties by correlation, then by that order."""
+    if size == len(pool.required):
+        return Chosen(pool.required, 0)
     best, count, winner, lowest = -math.inf, 0, pool.required, math.inf
     for sets, totals in _batches(pool, size - len(pool.required)):
         rounded = np.round(totals, _DIGITS)
@@ -140,7 +142,7 @@ def _with_required(pool: Pool, sets: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _batches(pool: Pool, free: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-    """All sets of `free` optional candidates with their totals, in lexicographic order, a batch per leading part.
+    """All sets of `free` >= 1 optional candidates with their totals, in lexicographic order, a batch per leading part.
 
     The last two places are filled from a table of pair maxima: pairs whose first element comes after the leading
     part are a suffix of it, so each batch is one vectorised maximum.
@@ -148,9 +150,9 @@ def _batches(pool: Pool, free: int) -> Iterator[tuple[NDArray[np.int64], Floats]
     optional = np.array(pool.optional, np.int64)
     table = pool.table[optional]
     tail_size = min(free, 2)
-    tails = np.array(list(combinations(range(len(optional)), tail_size)), np.int64).reshape(-1, tail_size)
-    peaks = table[tails].max(axis=1) if tail_size else np.zeros((1, pool.cases))
-    starts = np.searchsorted(tails[:, 0], np.arange(len(optional) + 1)) if tail_size else np.zeros(1, np.int64)
+    tails = np.array(list(combinations(range(len(optional)), tail_size)), np.int64)
+    peaks = table[tails].max(axis=1)
+    starts = np.searchsorted(tails[:, 0], np.arange(len(optional) + 1))
     for lead in combinations(range(len(optional)), free - tail_size):
         start = int(starts[lead[-1] + 1]) if lead else 0
         if start == len(tails):

@@ -13,11 +13,15 @@ from portfolios.nearest import find_nearest
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGER = 2
+_NEAR = 0.5
+"""This similar is never far: known cases made from one template would else make every other wording far."""
+_WORDS = 0.8
+"""The share of the usual share of known words that still counts as familiar, for the same reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class Familiarity:
-    """Three measures with limits taken from the known queries themselves, each compared with all the others.
+    """Three measures with limits taken from the known queries, each compared with all the others, and some slack.
 
     Similarity to the nearest known query; length against the longest; and the share of words that any known query
     uses, which catches another language even where an embedder does not.
@@ -39,21 +43,20 @@ class Familiarity:
         uses = Counter(word for words in found for word in words)
         shared = [sum(uses[w] > 1 for w in words) / len(words) for words in found if words] or [0.0]
         return cls(
-            float(np.quantile(near, quantile, method="lower")),
+            min(float(np.quantile(near, quantile, method="lower")), _NEAR),
             max(map(len, texts)),
             frozenset(uses),
-            float(np.quantile(shared, quantile, method="lower")),
+            _WORDS * float(np.quantile(shared, quantile, method="lower")),
         )
 
     def why_far(self, text: str, similarity: float) -> str:
         """Why this query is far from everything known, in words; empty when it is not."""
         if similarity < self.nearest:
-            return f"the most similar known case has similarity {similarity:.2f}, below the usual {self.nearest:.2f}"
+            return f"the most similar known case has similarity {similarity:.2f}, below {self.nearest:.2f}"
         if len(text) > _LONGER * self.longest:
             return f"its {len(text)} characters are more than {_LONGER} times the longest known case ({self.longest})"
         words = frozenset(_WORD.findall(text.casefold()))
         share = len(words & self.words) / len(words) if words else 1.0
         if share < self.shared_words:
-            usual = f"usual is {100 * self.shared_words:.0f} % or more"
-            return f"only {100 * share:.0f} % of its words occur in known cases, {usual}"
+            return f"only {100 * share:.0f} % of its words occur in known cases, below {100 * self.shared_words:.0f} %"
         return ""

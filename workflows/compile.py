@@ -12,6 +12,7 @@ from langgraph.graph import END as GRAPH_END
 from langgraph.graph import START as GRAPH_START
 from langgraph.graph import StateGraph
 from langgraph.types import Command
+from langsmith import tracing_context
 
 from evolve.core.errors import EvolveError, HarnessFault, UserError
 from evolve.core.hashing import JSONValue
@@ -85,7 +86,9 @@ class CompiledWorkflow:
         state: State = {"input": input, "outputs": {}, "visits": {}, "answer": None}
         config: RunnableConfig = {"recursion_limit": self._limit, "configurable": {"run": run}}
         try:
-            final = await self._graph.ainvoke(state, config)
+            # Without this, tracing variables meant for other programs would send every input to a service.
+            with tracing_context(enabled=False):
+                final = await self._graph.ainvoke(state, config)
         except HarnessFault as fault:
             raise WorkflowFault(f"{run.steps[-1].node}: {fault}", tuple(run.steps)) from fault
         return Outcome(final["answer"], tuple(run.steps))

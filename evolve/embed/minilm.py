@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
+from evolve.embed.threads import one_matrix_thread
 from evolve.embed.unit_rows import unit_rows
 from evolve.embed.weights import find_package, hash_files
 
@@ -20,6 +21,7 @@ _HEADS = 12
 _MOST_TOKENS = 256
 _BATCH_TOKENS = 4096
 _EPSILON = 1e-12
+_ERF_SERIES = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 
 Floats = NDArray[np.float32]
 
@@ -51,7 +53,8 @@ class MiniLM:
             size = max(1, _BATCH_TOKENS // length)
             for start in range(0, len(members), size):
                 numbers, ids = zip(*members[start : start + size], strict=True)
-                rows[list(numbers)] = self._forward(np.array(ids)).mean(axis=1)
+                with one_matrix_thread():
+                    rows[list(numbers)] = self._forward(np.array(ids)).mean(axis=1)
         return unit_rows(rows)
 
     @cached_property
@@ -91,29 +94,29 @@ class MiniLM:
         )
         scores = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(width // _HEADS))
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        mixed = (scores / scores.sum(axis=-1, keepdims=True)) @ value
+        mixed: Floats = (scores / scores.sum(axis=-1, keepdims=True)) @ value
         return mixed.transpose(0, 2, 1, 3).reshape(batch, length, width)
 
     def _dense(self, values: Floats, name: str) -> Floats:
-        return values @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        # As one matrix: a stack of matrices would be multiplied one by one.
+        product: Floats = values.reshape(-1, values.shape[-1]) @ weight.T + bias
+        return product.reshape(*values.shape[:-1], len(bias))
 
     def _normalize(self, values: Floats, name: str) -> Floats:
         centred = values - values.mean(axis=-1, keepdims=True)
         spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
-        return centred / spread * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        scaled: Floats = centred / spread * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        return scaled
 
 
 def _gelu(values: Floats) -> Floats:
-    """x · Φ(x), with Φ from Abramowitz & Stegun 7.1.26 (error below 1.5e-7)."""
+    """x · Φ(x), with the error function from Abramowitz & Stegun 7.1.26 (error below 1.5e-7)."""
     x = np.abs(values) * np.float32(2**-0.5)
     t = 1 / (1 + np.float32(0.3275911) * x)
-    polynomial = t * (
-        np.float32(0.254829592)
-        + t
-        * (
-            np.float32(-0.284496736)
-            + t * (np.float32(1.421413741) + t * (np.float32(-1.453152027) + t * np.float32(1.061405429)))
-        )
-    )
-    half_tail = np.float32(0.5) * polynomial * np.exp(-x * x)
-    return values * np.where(values > 0, 1 - half_tail, half_tail)
+    series = np.zeros_like(t)
+    for coefficient in _ERF_SERIES:
+        series = (series + np.float32(coefficient)) * t
+    half_tail = np.float32(0.5) * series * np.exp(-x * x)
+    activated: Floats = values * np.where(values > 0, 1 - half_tail, half_tail)
+    return activated

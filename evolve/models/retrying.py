@@ -39,7 +39,9 @@ class RetryingModel:
     ) -> None:
         self._inner = inner
         self._policy = policy
-        self._backoff = wait_exponential_jitter(policy.first_wait, policy.longest_wait, jitter=policy.jitter)
+        self._backoff = wait_exponential_jitter(
+            multiplier=policy.first_wait, max=policy.longest_wait, jitter=policy.jitter
+        )
         self._sleep = sleep
 
     @property

@@ -71,9 +71,13 @@ def _expression_of(example: Example, field: Field, decimals: int) -> str | None:
 
 
 def _pick_varied(occasion: Occasion, worked: Sequence[tuple[Example, str]]) -> list[tuple[Example, str]]:
-    """Takes turns over the operators that occur, simple expressions and short questions first; in random order."""
+    """Takes turns over the operators that occur, in random order.
+
+    Expressions that use every number of their question come first: one that leaves numbers out may fit by chance.
+    Then simple expressions and short questions.
+    """
     groups: dict[str, list[tuple[Example, str]]] = {}
-    for example, expression in sorted(worked, key=lambda pair: (len(pair[1].split()), len(pair[0].text), pair[0].id)):
+    for example, expression in sorted(worked, key=_doubt):
         groups.setdefault("".join(sorted(set(expression) & set("+-*/"))), []).append((example, expression))
     picked: list[tuple[Example, str]] = []
     while len(picked) < SHOTS and any(groups.values()):
@@ -82,6 +86,13 @@ def _pick_varied(occasion: Occasion, worked: Sequence[tuple[Example, str]]) -> l
                 picked.append(group.pop(0))
     occasion.rng.shuffle(picked)
     return picked
+
+
+def _doubt(pair: tuple[Example, str]) -> tuple[int, int, int, str]:
+    example, expression = pair
+    tokens = tokenize(expression)
+    unused = sum(number not in tokens for number in numbers_in(example.text))
+    return unused, len(tokens), len(example.text), example.id
 
 
 def _expression_rows(picked: Sequence[tuple[Example, str]]) -> bytes:

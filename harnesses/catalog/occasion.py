@@ -73,11 +73,12 @@ def finish(occasion: Occasion, draft: Draft) -> Proposal | None:
 def _hypothesis(occasion: Occasion, draft: Draft, files: Files) -> Hypothesis:
     shape = occasion.shape
     target = (shape.case_ids & occasion.failing_ids) - demonstration_ids(files)
+    cases = f"the {len(target)} failing train cases of this shape" if target else "the cases of this shape"
     return Hypothesis(
         cause=f"answers of shape {shape.name} {draft.cause}",
         lever=draft.lever,
-        predicted_effect=f"more of the {len(target)} failing train cases of this shape are right",
-        refuted_by=f"no more of these {len(target)} cases are right than before",
+        predicted_effect=f"more of {cases} are right",
+        refuted_by=f"no more of {cases} are right than before",
         target=f"answers of shape {shape.name}",
         target_case_ids=target,
     )

@@ -16,6 +16,9 @@ from portfolios.matchers.protocol import Prediction
 from portfolios.matchers.ridge import RidgeTable
 from portfolios.nearest import find_nearest
 
+_LARGEST_SD = 0.5
+"""No value in [0, 1] can vary more."""
+
 
 @dataclass(frozen=True)
 class Linear:
@@ -94,7 +97,7 @@ class FittedLinear:
             cost = np.clip(self.costs.predict(design)[0], 0.0, self.dearest)
         return Prediction(
             np.clip(score, 0.0, 1.0),
-            sd,
+            np.minimum(sd, _LARGEST_SD),
             cost,
             self.scores.correlation,
             find_nearest(self.known, embeddings, NEIGHBOURS),

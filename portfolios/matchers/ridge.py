@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from portfolios.edges import Floats
 from portfolios.matchers.columns import columns_by_presence, error_correlation, noise_variance
 
-_PENALTIES = np.append(np.logspace(-2.0, 5.0, 29), np.inf)
+_PENALTIES = np.append(np.logspace(-1.0, 5.0, 25), np.inf)
 _FEWEST = 4
 
 

@@ -242,9 +242,9 @@ def test_labels_and_demonstrations_are_balanced(proposals: list[Proposal]) -> No
     assert sorted(row["output"]["team"] for row in rows) == ["account"] * 2 + ["billing"] * 2 + ["shipping"] * 2
 
 
-def test_nearest_keeps_some_train_cases_to_be_scored_on(proposals: list[Proposal]) -> None:
+def test_nearest_knows_every_example_that_it_was_given(proposals: list[Proposal]) -> None:
     quoted = demonstration_ids(_by_entry(proposals, "{team}")["nearest"].files)
-    assert len(quoted) == 10
+    assert quoted == _ids(ROUTING)
 
 
 def test_the_calculator_is_shown_expressions_that_are_right(proposals: list[Proposal]) -> None:

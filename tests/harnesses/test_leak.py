@@ -82,3 +82,11 @@ def test_texts_below_four_words_have_no_grams() -> None:
     assert list(grams_of("cancel my order")) == []
     assert list(grams_of("please cancel my order")) == [("please", "cancel", "my", "order")]
     assert len(list(grams_of("one two three four five six seven eight nine"))) == 2
+
+
+def test_a_short_text_inside_a_longer_train_text_identifies_nobody() -> None:
+    short, long = Case("a", "where is my virtual card"), Case("b", "please tell me where is my virtual card")
+    row = _row("b", long.text).encode()
+    assert leak_check({}, {"demonstrations/x.jsonl": row}, build_leak_index([short, long], [])) == ()
+    assert leak_check({}, {"prompts/x.md": short.text.encode()}, build_leak_index([long], [short])) == ()
+    assert leak_check({}, {"prompts/x.md": short.text.encode()}, build_leak_index([], [short])) != ()

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workflows.reading.dates import find_dates
@@ -38,6 +38,7 @@ def test_the_order_of_day_and_month_is_an_option():
     assert [d.value for d in find_dates("03/04/2026", day_first=False)] == ["2026-03-04"]
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.dates())
 def test_every_date_is_read_back_from_three_forms(day):
     forms = (day.isoformat(), f"{day.day} {day.strftime('%B')} {day.year:04d}", f"{day.day}/{day.month}/{day.year:04d}")
@@ -97,6 +98,7 @@ def test_words_that_look_like_names_ids_and_addresses_are_found():
     assert {"blue shoes", "a.b@x.org", "wrote"} <= {c.text for c in find_candidates(text, "span", OPTIONS)}
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.text(max_size=300), st.sampled_from(KINDS))
 def test_candidates_are_pieces_of_the_text(text, kind):
     assert all(candidate.text in text for candidate in find_candidates(text, kind, OPTIONS))

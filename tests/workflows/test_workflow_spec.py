@@ -8,7 +8,9 @@ from workflows.spec import Branch, Node, Workflow, dump_workflow, parse_workflow
 
 NAMES = ("alpha", "beta", "gamma", "on", "yes", "null", "_1")
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-PARAMS = st.dictionaries(st.text(), SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.text(), SCALARS), max_size=3)
+PARAMS = st.dictionaries(
+    st.text(), SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.text(), SCALARS), max_size=3
+)
 BRANCHES = st.builds(Branch, when=st.none() | st.text(max_size=8), to=st.sampled_from([*NAMES, "end"]))
 NODES = st.builds(Node, operator=st.text(max_size=8), params=PARAMS, next=st.lists(BRANCHES, min_size=1, max_size=3))
 WORKFLOWS = st.builds(

@@ -24,7 +24,7 @@ _STOP_WORD = re.compile(
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _IDENTIFIER = re.compile(
-    r"(?<![\w/-])#?(?=[\w/-]*[0-9])(?=[\w/-]*[A-Za-z#])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*(?![\w-])"
+    r"(?<![\w/-])(?![0-9]+(?:st|nd|rd|th)\b)#?(?=[\w/-]*[0-9])(?=[\w/-]*[A-Za-z#])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*(?![\w-])"
 )
 _TAGGED = re.compile(r"#[0-9]+(?![\w-])")
 _NAME = re.compile(r"(?<!\w)[^\W\d_a-z][\w&'’.-]*(?:\s+(?:(?:of|de|van|von|and|&)\s+)?[^\W\d_a-z][\w&'’-]*)*")
