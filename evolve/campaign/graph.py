@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -23,7 +26,7 @@ from evolve.campaign.stages.gate import run_gate_stage
 from evolve.campaign.stages.screen import screen_finalists
 from evolve.campaign.state import CampaignState
 
-Stage = Callable[[CampaignContext, CampaignState], Awaitable[dict[str, Any]]]
+Stage = Callable[[CampaignContext, CampaignState], Coroutine[Any, Any, dict[str, Any]]]
 
 
 def build_graph(context: CampaignContext, saver: BaseCheckpointSaver[Any]) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -36,11 +39,11 @@ def build_graph(context: CampaignContext, saver: BaseCheckpointSaver[Any]) -> Co
         "curate": curate_members,
         "fit_router": fit_challenger,
         "gate": run_gate_stage,
-        "approve": _approve,
         "conclude": conclude,
     }
     for name, stage in stages.items():
         graph.add_node(name, _bind(name, stage, context))  # type: ignore[call-overload]
+    graph.add_node("approve", partial(_approve, context))
     graph.add_edge(START, "baseline")
     for source in ("baseline", "round"):
         graph.add_conditional_edges(source, lambda s: _after_round(context, s), ["round", "screen"])
@@ -53,10 +56,12 @@ def build_graph(context: CampaignContext, saver: BaseCheckpointSaver[Any]) -> Co
     return graph.compile(checkpointer=saver)
 
 
-def _bind(name: str, stage: Stage, context: CampaignContext) -> Callable[[CampaignState], Awaitable[dict[str, Any]]]:
+def _bind(name: str, stage: Stage, context: CampaignContext) -> Callable[[CampaignState], Coroutine[Any, Any, dict[str, Any]]]:
     async def node(state: CampaignState) -> dict[str, Any]:
         context.observe("stage", name=name)
-        return await stage(context, state)
+        # An empty context: graphs that run inside a stage must not inherit this graph's checkpointer.
+        work: asyncio.Task[dict[str, Any]] = asyncio.create_task(stage(context, state), context=Context())
+        return await work
 
     return node
 

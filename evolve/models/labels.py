@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from evolve.core.errors import UserError
+
 NextTokens = Callable[[tuple[int, ...]], Awaitable[Mapping[int, float]]]
 """Token ids said so far → natural-log probability of each reported next token."""
 
@@ -57,6 +59,12 @@ async def score_labels(spellings: Sequence[Spelling], ask: NextTokens) -> dict[s
         for label in ended:
             found[label].append(logprob + math.log(max(left, _TINY)))
     return {label: add_logs(scores) for label, scores in found.items()}
+
+
+def check_labels(labels: Sequence[str], place: str) -> None:
+    """UserError for an empty label: it begins every reply."""
+    if "" in labels:
+        raise UserError("a label must not be empty", place=place)
 
 
 def likeliest(scores: Mapping[str, float]) -> str:

@@ -11,9 +11,10 @@ from typing import Any, cast
 from openai import APIError, APIStatusError, AsyncOpenAI, OpenAIError
 from pydantic import BaseModel
 
-from evolve.core.errors import UserError, WorldError
+from evolve.core.errors import WorldError
 from evolve.core.messages import Capability, ModelReply, ModelRequest
 from evolve.models import openai_wire as wire
+from evolve.models.labels import check_labels
 from evolve.models.openai_faults import Fault, translate_fault
 
 _NO_KEY = "none"
@@ -58,8 +59,7 @@ class OpenAIModel:
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """One answer. Raises WorldError, PromptTooLong for a prompt over the context, UserError for an empty label."""
-        if "" in request.labels:
-            raise UserError("a label must not be empty", place=self.identity)
+        check_labels(request.labels, self.identity)
         started = time.monotonic()
         answer = await self._ask(request)
         try:

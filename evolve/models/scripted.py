@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from evolve.core.hashing import derive_seed
 from evolve.core.messages import Capability, ModelReply, ModelRequest, Usage
+from evolve.models.labels import check_labels
 
 ScriptedReply = Callable[[ModelRequest, random.Random], str | ModelReply]
 """The script. It sees the request and a generator that depends on the request and the model's seed only."""
@@ -40,7 +41,8 @@ class ScriptedModel:
         return frozenset(Capability)
 
     async def reply(self, request: ModelRequest) -> ModelReply:
-        """The script's answer; text is counted as a quarter of its bytes in tokens."""
+        """The script's answer, a token counted for four bytes of text. UserError for an empty label."""
+        check_labels(request.labels, self.identity)
         if self._latency_seconds:
             await asyncio.sleep(self._latency_seconds)
         rng = random.Random(derive_seed(self._seed, request.request_hash))

@@ -62,6 +62,7 @@ def test_any_object_without_thinking_tags_is_read_back_from_prose(value):
 def test_text_is_what_stands_outside_the_thinking():
     assert read_text("<think>a</think> yes \n") == "yes"
     assert drop_thinking("<think>a\n</think>x<think>b</think>y") == "xy"
+    assert drop_thinking("a plan that began before the reply</think>x") == "x"
     with pytest.raises(HarnessFault, match="empty"):
         read_text("<think>everything</think>  ")
 

@@ -7,10 +7,9 @@ import time
 from collections.abc import Mapping
 from functools import cached_property
 
-from evolve.core.errors import UserError
 from evolve.core.hashing import content_hash
 from evolve.core.messages import Capability, ModelReply, ModelRequest, Usage
-from evolve.models.labels import Spelling, likeliest, score_labels
+from evolve.models.labels import Spelling, check_labels, likeliest, score_labels
 from evolve.models.local.calls import Line, read_chat, read_plain, read_plain_usage
 from evolve.models.local.dispatch import Dispatch
 from evolve.models.local.prompts import chat_body, next_token_body, plain_body, plain_prompt, schema_format, turns
@@ -54,8 +53,7 @@ class LocalModel:
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """One answer. Raises WorldError, PromptTooLong for a prompt over the context, UserError for an empty label."""
-        if "" in request.labels:
-            raise UserError("a label must not be empty", place=self._plan.name)
+        check_labels(request.labels, self._plan.name)
         async with self._dispatch.borrow(plain_prompt(request)) as worker:
             started = time.monotonic()
             line = Line(worker, self._plan.name, self._timeout_seconds)
