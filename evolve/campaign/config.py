@@ -77,6 +77,8 @@ class GateSettings(Section):
     min_cases: int = Field(default=0, ge=0)
     """no decision for benefit before this many cases were looked at"""
     max_cases: int | None = Field(default=None, ge=4)
+    cases_per_group: int | None = Field(default=None, ge=1)
+    """how many cases of a group are run; they are one observation together"""
     batch_units: int = Field(default=8, ge=1)
     repetitions: int = Field(default=1, ge=1, le=50)
     compare_best_single: bool = True

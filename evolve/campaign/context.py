@@ -24,7 +24,7 @@ from evolve.embed import open_embedder
 from evolve.evaluate.heldout import SealedCases, seal
 from evolve.evaluate.scorers import open_scorer
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
-from evolve.models import ScriptedReply, open_model
+from evolve.models import ModelSettings, ScriptedReply, open_model
 from evolve.run.execute import Executor, RunKey
 from evolve.store import Home
 from harnesses.directory import read_harness
@@ -96,7 +96,7 @@ def read_material(inputs: CampaignInputs, home: Home) -> Material:
     seed_tree = home.trees.put(read_harness(root / config.harness))
     report = load_cases(root / config.data.cases, config.data)
     dataset = split_cases(report.cases, config.data.split, name=config.name, origins=report.origins)
-    visible, sealed = seal(dataset)
+    visible, sealed = seal(dataset, config.gate.cases_per_group)
     train = split_train(visible[Split.TRAIN], config.portfolio.fit_cases)
     if len(train.fit) < 3 or not train.pool:
         raise UserError(
@@ -126,10 +126,7 @@ async def open_context(
     """Opens models, scorer, embedder and books; ends them on the way out."""
     config = inputs.config
     async with AsyncExitStack() as stack:
-        models: dict[str, Model] = {}
-        for role, settings in config.models.items():
-            models[role] = open_model(settings, environment=inputs.environment, scripted=inputs.scripted)
-            stack.push_async_callback(models[role].close)
+        models = open_models(config.models, inputs.environment, inputs.scripted, stack)
         scorer = open_scorer(config.scorer, inputs.root)
         stack.push_async_callback(scorer.close)
         embedder = open_embedder(config.portfolio.embedder)
@@ -141,6 +138,24 @@ async def open_context(
         yield CampaignContext(
             campaign, inputs, home, material, models, books, suite, executor, embedder, scorer, observe
         )
+
+
+def open_models(
+    settings: Mapping[str, ModelSettings],
+    environment: Mapping[str, str],
+    scripted: Mapping[str, ScriptedReply],
+    stack: AsyncExitStack,
+) -> dict[str, Model]:
+    """A model for each role, closed with `stack`; roles with equal settings share one."""
+    opened: dict[str, Model] = {}
+    for role, wanted in settings.items():
+        twin = next((other for other in opened if settings[other] == wanted), None)
+        if twin is not None:
+            opened[role] = opened[twin]
+            continue
+        opened[role] = open_model(wanted, environment=environment, scripted=scripted)
+        stack.push_async_callback(opened[role].close)
+    return opened
 
 
 def booked_models(books: Books, models: Mapping[str, Model], campaign: str) -> Any:

@@ -58,7 +58,7 @@ def estimate(inputs: CampaignInputs, home: Home | None, material: Material) -> E
         alpha=alpha,
         alpha_left=left,
         heldout_units=horizon,
-        heldout_cases=min(material.sealed.cases, config.gate.max_cases or material.sealed.cases),
+        heldout_cases=material.sealed.cases_in(horizon),
         detectable=detectable,
         warnings=tuple(_warnings(config, calls, detectable, alpha, runs, calls_per_run)),
         assumptions=(f"{calls_per_run} model calls a run", f"{seconds:.2f} s a call ({measured})", price_note),

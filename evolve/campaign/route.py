@@ -9,11 +9,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from evolve.books import Books, Caps, PriceBook
-from evolve.campaign.context import booked_models
+from evolve.campaign.context import booked_models, open_models
 from evolve.core.errors import UserError
-from evolve.core.messages import Model
 from evolve.embed import open_embedder
-from evolve.models import ModelSettings, ScriptedReply, open_model
+from evolve.models import ModelSettings, ScriptedReply
 from evolve.report.references import Reference, resolve_reference
 from evolve.run.answer import Answer, Query, answer_query, open_version
 from evolve.run.execute import Executor
@@ -55,11 +54,8 @@ async def _route(
     assert found.content is not None
     content = found.content
     async with AsyncExitStack() as stack:
-        models: dict[str, Model] = {}
-        for role, raw in content.models.items():
-            settings = ModelSettings.model_validate(raw)
-            models[role] = open_model(settings, environment=environment, scripted=scripted)
-            stack.push_async_callback(models[role].close)
+        settings = {role: ModelSettings.model_validate(raw) for role, raw in content.models.items()}
+        models = open_models(settings, environment, scripted, stack)
         embedder = open_embedder(content.router.embedding.partition(":")[0])
         books = Books(home, f"route:{found.name}", Caps(), PriceBook(), "full")
         stack.push_async_callback(books.close)

@@ -29,7 +29,7 @@ def scripted_desk(cases: Path) -> dict[str, ScriptedReply]:
         if expected is None:
             expected = next((value for asked, value in known.items() if prompt.rstrip().endswith(asked)), None)
         if expected is None:
-            return "I cannot tell."
+            return '{"answer": 0}'
         chance = GOOD if _is_shown(prompt, expected) else POOR
         if request.labels:
             return _label(request, expected) if rng.random() < GOOD else rng.choice(request.labels)
@@ -39,9 +39,9 @@ def scripted_desk(cases: Path) -> dict[str, ScriptedReply]:
 
 
 def _is_shown(prompt: str, expected: JSONValue) -> bool:
-    """Whether the prompt holds an answered example with the same keys."""
+    """Whether the prompt holds two answered examples with the same keys beside the form itself."""
     head = "{" + json.dumps(next(iter(expected))) if isinstance(expected, dict) and expected else ""
-    return bool(head) and prompt.replace(" ", "").count(head) >= 2
+    return bool(head) and prompt.replace(" ", "").count(head) >= 3
 
 
 def _label(request: ModelRequest, expected: JSONValue) -> str:

@@ -22,18 +22,24 @@ from evolve.store.ledger import Ledger
 
 
 class SealedCases:
-    """Heldout cases grouped into units, in sealed order. They can be counted by anyone and read by the gate alone."""
+    """Heldout cases grouped into units, in sealed order. They can be counted by anyone and read by the gate alone.
 
-    def __init__(self, cases: Sequence[Case]) -> None:
+    Of each unit at most `per_unit` cases are used, the first in the order of their texts' hashes: cases of one group are
+    one observation, so more of them cost more and tell little.
+    """
+
+    def __init__(self, cases: Sequence[Case], per_unit: int | None = None) -> None:
         by_unit: dict[str, list[Case]] = {}
         for case in cases:
             by_unit.setdefault(case.unit, []).append(case)
         texts = {unit: "".join(sorted(c.text_key for c in members)) for unit, members in by_unit.items()}
         order = sealed_order(sorted(texts.values()), "heldout")
         unit_of = {text: unit for unit, text in texts.items()}
-        self._units = [tuple(by_unit[unit_of[text]]) for text in order]
+        whole = [sorted(by_unit[unit_of[text]], key=lambda c: c.text_key) for text in order]
+        self._units = [tuple(unit[:per_unit]) for unit in whole]
+        self._all = tuple(cases)
         self.text_keys: tuple[str, ...] = tuple(sorted(c.text_key for c in cases))
-        self.cases = len(cases)
+        self.cases = sum(len(unit) for unit in self._units)
 
     def __repr__(self) -> str:
         return f"SealedCases({self.cases} cases in {len(self._units)} units)"
@@ -68,13 +74,17 @@ class SealedCases:
 
     def for_leak_check(self) -> list[Case]:
         """The cases for the leak check alone, which compares texts and never shows them."""
-        return [case for unit in self._units for case in unit]
+        return list(self._all)
+
+    def cases_in(self, stop: int) -> int:
+        """How many cases the first `stop` units hold."""
+        return sum(len(unit) for unit in self._units[:stop])
 
 
-def seal(dataset: Dataset) -> tuple[Dataset, SealedCases]:
+def seal(dataset: Dataset, per_unit: int | None = None) -> tuple[Dataset, SealedCases]:
     """The dataset without its heldout cases, and those cases under seal."""
     visible = {s: dataset[s] for s in (Split.TRAIN, Split.DEV)}
-    return replace(dataset, splits=visible), SealedCases(dataset[Split.HELDOUT])
+    return replace(dataset, splits=visible), SealedCases(dataset[Split.HELDOUT], per_unit)
 
 
 @dataclass(frozen=True)

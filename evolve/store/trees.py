@@ -93,7 +93,7 @@ class GitTrees:
 
     def _files(self, tree: pygit2.Tree, above: str) -> Iterator[tuple[str, bytes]]:
         for entry in tree:
-            path = f"{above}{entry.name}"
+            path = above + _text_name(entry)
             if isinstance(entry, pygit2.Tree):
                 yield from self._files(entry, f"{path}/")
             elif isinstance(entry, pygit2.Blob) and entry.filemode != FileMode.LINK:
@@ -122,6 +122,15 @@ class GitTrees:
 
 def _is_same(tip: pygit2.Commit, root: pygit2.Tree, message: str, parents: Sequence[str]) -> bool:
     return tip.tree_id == root.id and tip.message == message and [str(p) for p in tip.parent_ids] == list(parents)
+
+
+def _text_name(entry: pygit2.Object) -> str:
+    # `entry.name` would be decoded by the locale; git's names are bytes, and ours are UTF-8.
+    raw: bytes = entry.raw_name
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError("a tree holds UTF-8 names only", place=repr(raw), fix="rename the file") from error
 
 
 def _nest(files: Mapping[str, bytes]) -> Nested:

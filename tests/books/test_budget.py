@@ -16,7 +16,7 @@ from evolve.books import Amount, Budget, Caps
 from evolve.core.errors import BudgetExceeded, UserError
 
 BOUNDS = st.tuples(st.decimals("0", "0.5", places=9), st.integers(0, 500))
-BILLS = st.floats(0, 1)
+SHARES = st.decimals("0", "1", places=9)
 
 
 def amount_within(caps: Caps, amount: Amount) -> bool:
@@ -27,7 +27,7 @@ def amount_within(caps: Caps, amount: Amount) -> bool:
 @settings(max_examples=40, deadline=None)
 @given(
     calls=st.lists(
-        st.tuples(BOUNDS, BILLS, st.sampled_from(["settle", "release", "cancel"])), min_size=64, max_size=96
+        st.tuples(BOUNDS, SHARES, st.sampled_from(["settle", "release", "cancel"])), min_size=64, max_size=96
     ),
     caps=st.builds(
         Caps,
@@ -39,7 +39,7 @@ def amount_within(caps: Caps, amount: Amount) -> bool:
 def test_a_cap_holds_at_every_moment_with_64_calls_at_once(calls: list, caps: Caps) -> None:
     budget, settled, refused = Budget(caps), [], []
 
-    async def call(number: int, bound: tuple[Decimal, int], share: float, end: str, slots: asyncio.Semaphore) -> None:
+    async def call(number: int, bound: tuple[Decimal, int], share: Decimal, end: str, slots: asyncio.Semaphore) -> None:
         async with slots:
             try:
                 held = await budget.reserve_waiting(usd=bound[0], tokens=bound[1])
@@ -57,7 +57,7 @@ def test_a_cap_holds_at_every_moment_with_64_calls_at_once(calls: list, caps: Ca
             if end == "release":
                 budget.release(held)
                 return
-            actual = held.amount if end == "cancel" else Amount(1, bound[0] * Decimal(share), int(bound[1] * share))
+            actual = held.amount if end == "cancel" else Amount(1, bound[0] * share, int(bound[1] * share))
             budget.settle(held, actual)
             settled.append(actual)
 

@@ -28,7 +28,7 @@ def planned_rounds(config: CampaignConfig) -> list[tuple[str, int]]:
 async def run_round(context: CampaignContext, state: CampaignState) -> dict[str, Any]:
     """Runs the next planned round. `stalled` says why when every proposal of the round was invalid."""
     plan = await _plan(context, state)
-    seen, history = _seen(context), _history(context)
+    seen, history = _seen(context, plan), _history(context, plan)
     found = await propose(context, plan, seen, history)
     accepted = list(state.get("accepted", []))
     for index, item in enumerate(found):
@@ -56,7 +56,13 @@ async def _handle(context: CampaignContext, plan: RoundPlan, index: int, item: P
     """Tries one proposal; its ledger row says what became of it."""
     key = f"proposal/{plan.loop}/{plan.number}/{index}"
     if isinstance(item, Refused):
-        row: dict[str, Any] = {"source": item.source, "status": "refused", "kind": item.kind, "reason": item.reason}
+        row: dict[str, Any] = {
+            "source": item.source,
+            "status": "refused",
+            "kind": item.kind,
+            "reason": item.reason,
+            "round": [plan.loop, plan.number],
+        }
         context.record("proposal", item.source, row, key)
         context.observe("proposal", **row)
         return row
@@ -81,18 +87,22 @@ async def _handle(context: CampaignContext, plan: RoundPlan, index: int, item: P
     return row
 
 
-def _seen(context: CampaignContext) -> set[str]:
+def _earlier(context: CampaignContext, plan: RoundPlan) -> list[dict[str, Any]]:
+    """What earlier rounds proposed. Rows of this round may be there from before a crash and must not count."""
+    rows = [dict(row.detail) for row in context.home.ledger.rows(context.id, "proposal")]
+    return [row for row in rows if row["round"] != [plan.loop, plan.number]]
+
+
+def _seen(context: CampaignContext, plan: RoundPlan) -> set[str]:
     """Normal hashes of the seed and of everything proposed in earlier rounds."""
-    rows = context.home.ledger.rows(context.id, "proposal")
-    hashes = {row.detail["normal_hash"] for row in rows if "normal_hash" in row.detail}
+    hashes = {row["normal_hash"] for row in _earlier(context, plan) if "normal_hash" in row}
     return hashes | {normal_tree_hash(context.home.trees.get(context.material.seed_tree))}
 
 
-def _history(context: CampaignContext) -> list[str]:
-    """What was tried and what it did, one line each, for the proposer."""
+def _history(context: CampaignContext, plan: RoundPlan) -> list[str]:
+    """What earlier rounds tried and what it did, one line each, for the proposer."""
     lines = []
-    for row in context.home.ledger.rows(context.id, "proposal"):
-        detail = row.detail
+    for detail in _earlier(context, plan):
         if "tree" in detail:
             outcome = f"{detail['status']}: {100 * detail['gain']:+.0f} points on {detail['units']} train units"
             lines.append(f"{short(detail['tree'])} {detail['lever']} ({detail['target']}) → {outcome}")

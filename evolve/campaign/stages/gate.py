@@ -45,6 +45,7 @@ def gate_plan(context: CampaignContext, alpha: float) -> GatePlan:
         min_gain=gate.min_gain,
         guards=gate.guards,
         slice_units=sealed.slice_units(horizon),
+        cases=sealed.cases_in(horizon),
     )
 
 
