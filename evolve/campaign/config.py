@@ -8,11 +8,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from evolve.core.yaml_document import read_document
+from evolve.core.yaml_document import nearest, read_document
 from evolve.data import DataSettings
 from evolve.evaluate.guards import GuardSettings
 from evolve.evaluate.scorers import ScorerSettings
 from evolve.models import ModelSettings
+from harnesses.catalog.order import ENTRIES
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
@@ -33,9 +34,20 @@ class LoopSettings(Section):
     proposers: tuple[Literal["catalog", "model"], ...] = ("catalog",)
     model_proposals: int = Field(default=1, ge=1, le=50)
     """how many of `proposals` the model proposer may make in a round"""
+    entries: tuple[str, ...] | None = None
+    """the catalog entries to draw from; all that belong to this loop when left out"""
     prompt_bytes: int = Field(default=24_000, ge=4_000)
     """the longest prompt a model proposer is sent; a small local model needs a small one"""
     reply_tokens: int = Field(default=2_000, ge=16)
+
+    @field_validator("entries")
+    @classmethod
+    def _known_entries(cls, entries: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        for entry in entries or ():
+            if entry not in ENTRIES:
+                hint = nearest(entry, list(ENTRIES)) or ", ".join(ENTRIES)
+                raise ValueError(f"there is no catalog entry {entry!r}; did you mean {hint}?")
+        return entries
 
     @model_validator(mode="after")
     def _has_proposers(self) -> LoopSettings:

@@ -126,7 +126,7 @@ def _is_same(tip: pygit2.Commit, root: pygit2.Tree, message: str, parents: Seque
 
 def _text_name(entry: pygit2.Object) -> str:
     # `entry.name` would be decoded by the locale; git's names are bytes, and ours are UTF-8.
-    raw: bytes = entry.raw_name
+    raw = entry.raw_name or b""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -25,8 +25,9 @@ class RoundPlan:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The catalog entries of this loop."""
-        return HARNESS_ENTRIES if self.loop == "harness" else WORKFLOW_ENTRIES
+        """The catalog entries of this loop, of those the campaign file allows."""
+        own = HARNESS_ENTRIES if self.loop == "harness" else WORKFLOW_ENTRIES
+        return own if self.settings.entries is None else self.settings.entries
 
     @cached_property
     def failing(self) -> frozenset[str]:
