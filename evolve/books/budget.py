@@ -144,7 +144,7 @@ class Budget:
             waiter = self._waiters[0]
             refusal = self._refusal(waiter.amount, self._committed())
             if refusal is None:
-                waiter.granted = Reservation(waiter.amount)
+                waiter.granted = self._hold(waiter.amount)
             elif self._open and self._refusal(waiter.amount, self._spent) is None:
                 return
             self._waiters.popleft()
