@@ -2,9 +2,9 @@
 
     python benchmarks/neutral.py [--quick] [--json] [--campaigns N]
 
-Part 1: the scripted agent passes 60 % of cases whatever the prompt; a scripted proposer rewords the prompt 20 times a
-campaign; 50 dev and 50 heldout cases. Every promotion is false. Part 2: one wording in 20 is worth a true +20 points, at
-150 dev and 150 heldout cases. Every campaign has its own home, cases and random answers; each arm draws its own answers.
+Part 1: the scripted agent passes 60 % of cases whatever the prompt; a scripted proposer rewords the prompt 20 times
+a campaign; 50 dev and 50 heldout cases. Every promotion is false. Part 2: one wording in 20 is worth a true +20 points,
+at 150 dev and 150 heldout cases. Every campaign has its own home, cases and random answers; each arm draws its own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def write_project(folder: Path, setting: Setting, seed: int) -> Path:
     """A campaign with its own cases and seed harness."""
     rows = []
     for split, count in (("train", setting.train), ("dev", setting.cases), ("heldout", setting.cases)):
-        rows += [{"id": f"{split}-{i}", "input": f"question {seed} {split} {i}", "expected": "yes", "split": split} for i in range(count)]
+        rows += [
+            {"id": f"{split}-{i}", "input": f"question {seed} {split} {i}", "expected": "yes", "split": split}
+            for i in range(count)
+        ]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     harness = folder / "harness"
     (harness / "prompts").mkdir(parents=True)
@@ -101,7 +104,13 @@ def scripts(setting: Setting, seed: int) -> dict[str, object]:
         wording = f"Wording {rng.randrange(10**9)}:{charm} {{input}}\n"
         edits = [{"path": "prompts/answer.md", "content": wording}]
         return json.dumps(
-            {"cause": "the wording", "lever": "another wording", "predicted_effect": "better", "refuted_by": "no gain", "edits": edits}
+            {
+                "cause": "the wording",
+                "lever": "another wording",
+                "predicted_effect": "better",
+                "refuted_by": "no gain",
+                "edits": edits,
+            }
         )
 
     return {"agent": agent, "proposer": proposer}
@@ -147,8 +156,8 @@ def main() -> None:
     }
     if not options.json:
         print(
-            f"{result['campaigns']} campaigns of each kind: {100 * result['promoted_neutral']:.0f} % promoted noise "
-            f"(alpha allows {100 * ALPHA:.0f} %), {100 * result['promoted_true_20']:.0f} % promoted the true +20 points."
+            f"{result['campaigns']} campaigns of each kind: {100 * result['promoted_neutral']:.0f} % promoted noise, "
+            f"{100 * ALPHA:.0f} % are allowed; {100 * result['promoted_true_20']:.0f} % promoted the true +20 points."
         )
     print(json.dumps(result))
 

@@ -1,7 +1,7 @@
 """The campaign as a LangGraph graph: the order of the stages and nothing else.
 
-    baseline → round ⟲ → screen → curate → fit_router → gate → approve → conclude
-                   └───────────┴────────────┴──────────────────────────────┘ (nothing to test)
+baseline → round ⟲ → screen → curate → fit_router → gate → approve → conclude
+               └───────────┴────────────┴──────────────────────────────┘ (nothing to test)
 """
 
 from __future__ import annotations
@@ -47,16 +47,24 @@ def build_graph(context: CampaignContext, saver: BaseCheckpointSaver[Any]) -> Co
     graph.add_edge(START, "baseline")
     for source in ("baseline", "round"):
         graph.add_conditional_edges(source, lambda s: _after_round(context, s), ["round", "screen"])
-    graph.add_conditional_edges("screen", lambda s: "curate" if s.get("finalists") else "conclude", ["curate", "conclude"])
-    graph.add_conditional_edges("curate", lambda s: "fit_router" if s.get("members") else "conclude", ["fit_router", "conclude"])
-    graph.add_conditional_edges("fit_router", lambda s: "gate" if s.get("challenger") else "conclude", ["gate", "conclude"])
+    graph.add_conditional_edges(
+        "screen", lambda s: "curate" if s.get("finalists") else "conclude", ["curate", "conclude"]
+    )
+    graph.add_conditional_edges(
+        "curate", lambda s: "fit_router" if s.get("members") else "conclude", ["fit_router", "conclude"]
+    )
+    graph.add_conditional_edges(
+        "fit_router", lambda s: "gate" if s.get("challenger") else "conclude", ["gate", "conclude"]
+    )
     graph.add_edge("gate", "approve")
     graph.add_edge("approve", "conclude")
     graph.add_edge("conclude", END)
     return graph.compile(checkpointer=saver)
 
 
-def _bind(name: str, stage: Stage, context: CampaignContext) -> Callable[[CampaignState], Coroutine[Any, Any, dict[str, Any]]]:
+def _bind(
+    name: str, stage: Stage, context: CampaignContext
+) -> Callable[[CampaignState], Coroutine[Any, Any, dict[str, Any]]]:
     async def node(state: CampaignState) -> dict[str, Any]:
         context.observe("stage", name=name)
         # An empty context: graphs that run inside a stage must not inherit this graph's checkpointer.

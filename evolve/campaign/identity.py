@@ -13,7 +13,9 @@ MAY_CHANGE = {"budget", "approval", "journal"}
 """Sections that a person may change between a stop and a resume: they cannot change what is found."""
 
 
-def campaign_fingerprints(config: CampaignConfig, seed_tree: str, dataset_hash: str, identities: Mapping[str, str]) -> dict[str, str]:
+def campaign_fingerprints(
+    config: CampaignConfig, seed_tree: str, dataset_hash: str, identities: Mapping[str, str]
+) -> dict[str, str]:
     """Name → hash of everything that shapes a campaign's result."""
     sections = config.model_dump(mode="json", by_alias=True, exclude=MAY_CHANGE)
     prints = {f"campaign.yaml {name}": content_hash(value) for name, value in sections.items()}

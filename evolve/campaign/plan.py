@@ -10,7 +10,6 @@ from evolve.campaign.config import CampaignConfig
 from evolve.campaign.context import CampaignInputs, Material
 from evolve.core.errors import UserError
 from evolve.core.messages import Usage
-from evolve.evaluate.gate import GatePlan
 from evolve.evaluate.heldout import spendable_alpha
 from evolve.evaluate.plan import minimum_detectable_gain
 from evolve.store import Home
@@ -44,7 +43,8 @@ def estimate(inputs: CampaignInputs, home: Home | None, material: Material) -> E
     calls_per_run = _calls_per_run(material, home)
     calls = sum(runs.values()) * calls_per_run + _proposer_calls(config)
     seconds, measured = _seconds_per_call(config, home)
-    lanes = config.models["agent"].workers if config.models["agent"].provider == "local" else config.models["agent"].concurrency
+    agent = config.models["agent"]
+    lanes = agent.workers if agent.provider == "local" else agent.concurrency
     left = config.gate.alpha if home is None else spendable_alpha(home.alpha, material.sealed, config.gate.alpha, 1.0)
     alpha = left * float(config.gate.spend)
     horizon = material.sealed.first(config.gate.max_cases)
@@ -68,7 +68,7 @@ def estimate(inputs: CampaignInputs, home: Home | None, material: Material) -> E
 def planned_runs(config: CampaignConfig, material: Material) -> dict[str, int]:
     """Upper bounds of harness runs by stage."""
     fit = len(material.train.fit)
-    dev = len(material.dev) if config.portfolio.dev_cases is None else min(config.portfolio.dev_cases, len(material.dev))
+    dev = min(len(material.dev), config.portfolio.dev_cases or len(material.dev))
     loops = [loop for loop in (config.loops.harness, config.loops.workflow) if loop is not None]
     members = config.portfolio.max_members
     proposals = sum(loop.rounds * loop.proposals for loop in loops)
@@ -125,12 +125,13 @@ def _warnings(
     elif detectable is None:
         found.append("too few heldout units to prove any gain: the campaign would end indecisive; bring more cases")
     elif detectable > 0.25:
-        found.append(f"only gains of {100 * detectable:.0f} points or more can be proven; more heldout cases see smaller ones")
+        found.append(f"only gains of {100 * detectable:.0f} points or more can be proven; more cases see smaller ones")
     cap = config.budget.calls
     if cap is not None and cap < calls:
         base = runs["baseline"] * per_run
         afforded = max(0, cap - base) // max(1, per_run)
         found.append(
-            f"budget.calls {cap} is below the upper bound of {calls}: after the baseline's {base} calls it affords about {afforded} more runs"
+            f"budget.calls {cap} is below the upper bound of {calls}: after the baseline's {base} calls it affords "
+            f"about {afforded} more runs"
         )
     return found

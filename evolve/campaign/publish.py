@@ -62,7 +62,9 @@ def record_behaviour(context: CampaignContext, version: int, behaviour: Mapping[
     )
 
 
-def commit_challenger(context: CampaignContext, content: PortfolioContent, evidence: Mapping[str, Any], expected: int) -> int:
+def commit_challenger(
+    context: CampaignContext, content: PortfolioContent, evidence: Mapping[str, Any], expected: int
+) -> int:
     """Commits and makes live in one transaction; PointerMoved when somebody else moved `live` since the gate."""
     new = NewVersion(
         context.config.portfolio.name,

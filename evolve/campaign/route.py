@@ -57,9 +57,11 @@ async def _route(
         settings = {role: ModelSettings.model_validate(raw) for role, raw in content.models.items()}
         models = open_models(settings, environment, scripted, stack)
         embedder = open_embedder(content.router.embedding.partition(":")[0])
-        books = Books(home, f"route:{found.name}", Caps(), PriceBook(), "full")
+        asked = Query(uuid.uuid4().hex, query, query)
+        # Books of its own for each query: opening books reads their journal, and it must not grow with the traffic.
+        owner = f"route:{found.label}/{asked.id}"
+        books = Books(home, owner, Caps(), PriceBook(), "full")
         stack.push_async_callback(books.close)
-        executor = Executor(home.trees, booked_models(books, models, f"route:{found.name}"), embedder)
-        router = open_version(home, content, embedder)
-        answer = await answer_query(Query(uuid.uuid4().hex, query, query), router, executor)
+        executor = Executor(home.trees, booked_models(books, models, owner), embedder)
+        answer = await answer_query(asked, open_version(home, content, embedder), executor)
     return RoutedQuery(found.label, found.members[answer.member], answer)

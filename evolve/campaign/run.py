@@ -17,7 +17,6 @@ from evolve.campaign.graph import build_graph
 from evolve.campaign.identity import campaign_fingerprints, require_unchanged
 from evolve.campaign.observe import Observer
 from evolve.core.errors import BudgetExceeded, EvolveError, UserError
-
 from evolve.store import Home
 
 ENDED = ("finished", "cancelled")
@@ -100,9 +99,7 @@ def _check_fingerprints(context: CampaignContext) -> None:
     """The first run records what the campaign was started with; every later one must agree."""
     identities = {f"models.{role}": model.identity for role, model in context.models.items()}
     identities["scorer"] = context.scorer.identity
-    now = campaign_fingerprints(
-        context.config, context.material.seed_tree, context.material.dataset_hash, identities
-    )
+    now = campaign_fingerprints(context.config, context.material.seed_tree, context.material.dataset_hash, identities)
     stored = context.home.campaigns.get(context.id).fingerprints
     if not stored:
         context.home.campaigns.set_fingerprints(context.id, now)

@@ -36,7 +36,8 @@ def check(campaign: CampaignFile, json_: JsonFlag = False) -> None:
         plan = estimate(inputs, home, read_material(inputs, home))
     finally:
         home.close()
-    emit(json_, asdict(plan), plan_lines(plan))
+    document = asdict(plan)
+    emit(json_, document, plan_lines(document))
 
 
 def run(
@@ -110,7 +111,9 @@ def status(
         home.close()
 
 
-def why(reference: Annotated[str, typer.Argument(help="A campaign id, NAME or NAME@N.")], json_: JsonFlag = False) -> None:
+def why(
+    reference: Annotated[str, typer.Argument(help="A campaign id, NAME or NAME@N.")], json_: JsonFlag = False
+) -> None:
     """Say why something is as it is: a campaign's story, or the evidence behind a version."""
     from evolve.report.why import why_reference
     from evolve.store import open_home

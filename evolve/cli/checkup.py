@@ -47,10 +47,6 @@ def _attempt(name: str, check: Callable[[], str], optional: bool) -> Finding:
 
 
 def _python() -> str:
-    from evolve.core.errors import UserError
-
-    if sys.version_info < (3, 11):
-        raise UserError(f"Python {sys.version.split()[0]} is too old", fix="Python 3.11 or newer")
     return sys.version.split()[0]
 
 

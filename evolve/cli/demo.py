@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,10 @@ from evolve.report.story import campaign_story, story_lines
 from evolve.store import Home, open_home
 
 MARKER = ".evolve-demo"
+SHOWN_DIFF = 60
 PORTFOLIO = "desk"
 QUERIES = (
-    "Could you tell me if this customer is happy? 'Third order from them. Arrived early, packed like treasure, will be back.'",
+    "Is this customer happy? 'Third order from them. Arrived early, packed like treasure, will be back.'",
     "We had 48 boxes in the store room and sold 19 of them today. How many boxes are left?",
     "hi, the card machine was charged twice for my subscription last month, who can get me my money back?",
 )
@@ -111,7 +112,7 @@ def _campaign(
 ) -> tuple[CampaignOutcome, dict[str, Any]]:
     inputs = load_inputs(place.campaign_file, dict(os.environ), script)
     say.title("evolve check")
-    say(*plan_lines(estimate(inputs, home, read_material(inputs, home))))
+    say(*plan_lines(asdict(estimate(inputs, home, read_material(inputs, home)))))
     say.title("evolve run")
     with Progress(quiet=say._quiet) as progress:
         outcome = asyncio.run(start_campaign(inputs, home, progress.observe, path=place.campaign_file))
@@ -126,11 +127,15 @@ def _after_promotion(home: Home, script: Mapping[str, ScriptedReply], say: _Tell
     live = home.versions.pointer(PORTFOLIO)
     say.title("evolve route")
     for query in QUERIES:
-        routed = routed_document(route_once(home, PORTFOLIO, query, dict(os.environ), script))
-        say(f"> {query}", *routed_lines(routed, why=True))
+        routed = route_once(home, PORTFOLIO, query, dict(os.environ), script)
+        document = routed_document(routed.version, routed.label, routed.answer)
+        say(f"> {query}", *routed_lines(document, why=True))
     say.title(f"evolve diff {PORTFOLIO}@1 {PORTFOLIO}@{live}")
     lines = diff_lines(diff_references(home, f"{PORTFOLIO}@1", f"{PORTFOLIO}@{live}"))
-    say(*(line[:160] for line in lines))
+    say(*(line[:160] for line in lines[:SHOWN_DIFF]))
+    if len(lines) > SHOWN_DIFF:
+        say(f"… {len(lines) - SHOWN_DIFF} more lines: EVOLVE_HOME={home.path} evolve diff {PORTFOLIO}@1 {PORTFOLIO}@{live}")
+    say(lines[-1] if len(lines) > SHOWN_DIFF else "")
     say.title(f"evolve rollback {PORTFOLIO} --to 1")
     row = roll_back(home, PORTFOLIO, 1, "the demo shows the way back")
     say(f"{PORTFOLIO}@{row.number} is live: the content of {PORTFOLIO}@1. {PORTFOLIO}@{live} stays, with its evidence.")

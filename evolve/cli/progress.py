@@ -26,7 +26,9 @@ class Progress:
         self._status.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._status is not None:
             self._status.stop()
 
@@ -59,7 +61,8 @@ def _line(event: str, fields: dict[str, Any]) -> str:
         return escape(f"  refused {fields['source']} as {fields['kind']}: {fields['reason']}"[:300])
     if event == "proposal":
         mark = "[green]accepted[/green]" if fields["accepted"] else "rejected"
-        text = f"{fields['source']} for {fields['target']}: {100 * fields['gain']:+.0f} points on {fields['cases']} cases"
+        gain = f"{100 * fields['gain']:+.0f} points on {fields['cases']} cases"
+        text = f"{fields['source']} for {fields['target']}: {gain}"
         return f"  {mark} {escape(text)}"
     if event == "verdict":
         return f"[bold]{escape(fields['decision'])}[/bold] {escape(fields['reason'])}"

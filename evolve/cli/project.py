@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def init(
     directory: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-    cases: Annotated[Path | None, typer.Option(help="Your cases (.jsonl, .json or .csv) instead of the starter's.")] = None,
+    cases: Annotated[Path | None, typer.Option(help="Your cases instead of the starter's.")] = None,
     json_: JsonFlag = False,
 ) -> None:
     """Write a campaign that runs as it is: campaign.yaml, a seed harness, starter cases."""
@@ -31,7 +31,7 @@ def init(
 
 
 def demo(
-    scripted: Annotated[bool, typer.Option("--scripted", help="A scripted model instead of the real one: 10 seconds.")] = False,
+    scripted: Annotated[bool, typer.Option("--scripted", help="A scripted model instead of a real one.")] = False,
     directory: Annotated[Path, typer.Option("--dir", help="Where the demo keeps everything.")] = Path("demo"),
     json_: JsonFlag = False,
 ) -> None:
@@ -46,7 +46,10 @@ def doctor(json_: JsonFlag = False) -> None:
     from evolve.cli.checkup import check_everything
 
     findings = check_everything()
-    lines = [f"{'ok  ' if f.ok else 'FAIL'} {f.name}: {f.detail}" + (f"\n     fix: {f.fix}" if f.fix else "") for f in findings]
+    lines = []
+    for finding in findings:
+        lines.append(f"{'ok  ' if finding.ok else 'FAIL'} {finding.name}: {finding.detail}")
+        lines += [f"     fix: {finding.fix}"] if finding.fix else []
     emit(json_, [f.__dict__ for f in findings], lines)
     if not all(f.ok or f.optional for f in findings):
         raise typer.Exit(3)

@@ -41,5 +41,3 @@ def _own_cases(cases: Path) -> Path:
 
 def _starter_bytes(name: str) -> bytes:
     return resources.files(STARTER).joinpath(name).read_bytes()
-
-

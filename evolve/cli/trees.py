@@ -27,7 +27,9 @@ def harness_list(json_: JsonFlag = False) -> None:
     home = open_home()
     try:
         rows = tree_rows(home)
-        emit(json_, rows, [f"{r['tree'][:12]} {r['status']:9} {r['source']} {r['target']}" for r in rows] or ["none yet"])
+        emit(
+            json_, rows, [f"{r['tree'][:12]} {r['status']:9} {r['source']} {r['target']}" for r in rows] or ["none yet"]
+        )
     finally:
         home.close()
 

@@ -36,7 +36,7 @@ def route(
     home = open_home()
     try:
         routed = route_once(home, reference, text, dict(os.environ))
-        document = routed_document(routed)
+        document = routed_document(routed.version, routed.label, routed.answer)
         emit(json_, document, routed_lines(document, why=show_why))
     finally:
         home.close()

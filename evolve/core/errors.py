@@ -1,12 +1,12 @@
 """One error tree; the class decides the exit code and, later, the HTTP status.
 
-    EvolveError
-    ├── UserError        exit 2   the input is wrong: the message names file, line or key, and the fix
-    ├── WorldError       exit 3   a provider, the disk, the network or a sandbox failed
-    ├── BudgetExceeded   exit 4   the next call does not fit under a cap; nothing was started
-    ├── PointerMoved     exit 5   a compare-and-set lost: somebody else moved the pointer meanwhile
-    ├── HarnessFault     (none)   the harness itself failed on one case: becomes a Trace, never leaves `execute`
-    └── HeldoutSealed    (none)   code asked for something heldout hides: a bug, never caught
+EvolveError
+├── UserError        exit 2   the input is wrong: the message names file, line or key, and the fix
+├── WorldError       exit 3   a provider, the disk, the network or a sandbox failed
+├── BudgetExceeded   exit 4   the next call does not fit under a cap; nothing was started
+├── PointerMoved     exit 5   a compare-and-set lost: somebody else moved the pointer meanwhile
+├── HarnessFault     (none)   the harness itself failed on one case: becomes a Trace, never leaves `execute`
+└── HeldoutSealed    (none)   code asked for something heldout hides: a bug, never caught
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Scorers, the suite that runs them, and the gate: everything that turns runs into numbers and numbers into verdicts."""
+"""Evaluation: scorers, suites of cases, paired comparisons, and the gate that no version passes without a proof."""

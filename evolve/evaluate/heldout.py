@@ -24,8 +24,8 @@ from evolve.store.ledger import Ledger
 class SealedCases:
     """Heldout cases grouped into units, in sealed order. They can be counted by anyone and read by the gate alone.
 
-    Of each unit at most `per_unit` cases are used, the first in the order of their texts' hashes: cases of one group are
-    one observation, so more of them cost more and tell little.
+    Of each unit at most `per_unit` cases are used, the first by the hashes of their texts: cases of one group are one
+    observation, so more of them cost more and tell little.
     """
 
     def __init__(self, cases: Sequence[Case], per_unit: int | None = None) -> None:
@@ -125,7 +125,9 @@ def reserve_alpha(alpha: AlphaStore, sealed: SealedCases, budget: float, share: 
     return alpha.reserve(sealed.text_keys, level, budget=budget, campaign=campaign, key=f"gate/{campaign}")
 
 
-async def run_gate(sealed: SealedCases, baseline: Arm, challenger: Arm, plan: GatePlan, permit: LookPermit, batch: int) -> Verdict:
+async def run_gate(
+    sealed: SealedCases, baseline: Arm, challenger: Arm, plan: GatePlan, permit: LookPermit, batch: int
+) -> Verdict:
     """Looks at sealed units in order, `batch` at a time, until the test decides or the horizon is reached."""
     test = GateTest(plan)
     start = 0

@@ -118,7 +118,7 @@ class Suite:
         return content_hash([key, "fault", self._settings.campaign])
 
     async def _run_all(self, evaluation: Evaluation, rest: Mapping[str, tuple[Case, int]]) -> dict[str, Result]:
-        """Runs what is missing. After the first error no run starts, those under way end and are kept, then it is raised."""
+        """Runs what is missing. After an error no run starts, those under way end and are kept, then it is raised."""
         tasks = {key: self._task(key, evaluation, case, rep) for key, (case, rep) in rest.items()}
         outcomes = await asyncio.gather(*tasks.values(), return_exceptions=True)
         for outcome in outcomes:
@@ -138,7 +138,8 @@ class Suite:
         async with self._slots:
             try:
                 self._check_stopped()
-                trace, score = await self._persist(RunKey(evaluation.tree, case.fingerprint, repetition, evaluation.loop), case)
+                run_key = RunKey(evaluation.tree, case.fingerprint, repetition, evaluation.loop)
+                trace, score = await self._persist(run_key, case)
             except EvolveError as error:
                 self._halted = self._halted or error
                 raise

@@ -121,7 +121,8 @@ def diff_lines(document: Mapping[str, Any]) -> list[str]:
     if not behaviour["recorded"]:
         return [*lines, f"behaviour: {behaviour['reason']}"]
     lines.append(
-        f"behaviour on train and dev: {len(behaviour['won'])} cases won, {len(behaviour['lost'])} lost, {behaviour['same']} equal"
+        f"behaviour on train and dev: {len(behaviour['won'])} cases won, {len(behaviour['lost'])} lost, "
+        f"{behaviour['same']} equal"
     )
     for sign, rows in (("+", behaviour["won"]), ("-", behaviour["lost"])):
         lines += [f"  {sign} {case_id}: {text[:100]}" for case_id, text in rows[:SHOWN_CASES]]

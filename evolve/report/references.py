@@ -52,7 +52,8 @@ def _version(home: Home, name: str, number: str) -> Reference:
     names = home.versions.names()
     if name not in names:
         hint = nearest(name, names)
-        fix = f"did you mean {hint!r}?" if hint else f"known portfolios: {', '.join(names) or 'none yet; run a campaign'}"
+        known = ", ".join(names) or "none yet; run a campaign"
+        fix = f"did you mean {hint!r}?" if hint else f"known portfolios: {known}"
         raise UserError(f"there is no portfolio {name!r}", place=name, fix=fix)
     if number and not number.isdigit():
         raise UserError(f"{number!r} is not a version number", place=f"{name}@{number}", fix=f"for example {name}@1")

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any
 
 from evolve.core.hashing import JSONValue, canonical_json, short
 from evolve.report.story import spend_document, spend_words
 from evolve.run.answer import Answer
 
 
-class Routed(Protocol):
-    """What a routed query offers to read."""
-
-    @property
-    def version(self) -> str: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def answer(self) -> Answer: ...
-
-
-def routed_document(routed: Routed) -> dict[str, Any]:
-    """The answer with its decision as one JSON-ready document."""
-    answer, decision = routed.answer, routed.answer.decision
+def routed_document(version: str, label: str, answer: Answer) -> dict[str, Any]:
+    """The answer of a version's member (`label`) with its decision, as one JSON-ready document."""
+    decision = answer.decision
     return {
         "output": answer.output,
-        "version": routed.version,
+        "version": version,
         "member": answer.member,
-        "member_label": routed.label,
+        "member_label": label,
         "rule": decision.rule,
         "reason": decision.reason,
         "estimates": [asdict(estimate) for estimate in decision.estimates],
@@ -45,7 +34,8 @@ def routed_document(routed: Routed) -> dict[str, Any]:
 def routed_lines(document: dict[str, Any], *, why: bool) -> list[str]:
     """The answer; with `why` also the rule, the predictions and the nearest known cases."""
     lines = [_text(document["output"])]
-    lines.append(f"[{document['version']}/{document['member_label']} {short(document['member'])}: {document['reason']}]")
+    member = f"{document['member_label']} {short(document['member'])}"
+    lines.append(f"[{document['version']}, {member}: {document['reason']}]")
     lines += [f"[failed before: {error}]" for error in document["errors"]]
     if why:
         lines.append(f"  rule: {document['rule']}")

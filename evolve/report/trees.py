@@ -24,9 +24,7 @@ def tree_rows(home: Home) -> list[dict[str, Any]]:
     for entry in home.ledger.rows(kind="proposal"):
         detail = entry.detail
         if "tree" in detail:
-            rows.setdefault(
-                detail["tree"], _row(detail["tree"], detail["status"], detail["source"], detail["target"])
-            )
+            rows.setdefault(detail["tree"], _row(detail["tree"], detail["status"], detail["source"], detail["target"]))
     return list(rows.values())
 
 

@@ -61,7 +61,13 @@ def version_log(home: Home, name: str) -> tuple[dict[str, Any], list[str]]:
     """All versions newest first, and every move of live."""
     resolve_reference(home, name)
     versions = [
-        {"version": r.number, "parent": r.parent, "reason": r.reason, "content_hash": r.content_hash, "at": str(r.created_at)}
+        {
+            "version": r.number,
+            "parent": r.parent,
+            "reason": r.reason,
+            "content_hash": r.content_hash,
+            "at": str(r.created_at),
+        }
         for r in reversed(home.versions.list(name))
     ]
     moves = [

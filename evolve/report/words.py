@@ -21,11 +21,11 @@ def verdict_words(verdict: Mapping[str, Any]) -> list[str]:
         f"Score there: {points(verdict['baseline_mean'])} → {points(verdict['challenger_mean'])} of 100 points; "
         f"groups won {verdict['wins']}, lost {verdict['losses']}, equal {verdict['ties']}.",
         f"Gain {points(verdict['gain'])} points. It is at least {points(verdict['gain_low'])} and at most "
-        f"{points(verdict['gain_high'])}; each bound is wrong in at most {100 * verdict['alpha']:.2g} of 100 such tests, "
-        "however often one looks.",
+        f"{points(verdict['gain_high'])}; each bound is wrong in at most {100 * verdict['alpha']:.2g} of 100 such "
+        "tests, however often one looks.",
     ]
     if verdict["missing"]:
-        lines.append(f"{verdict['missing']} groups had no result; a promotion counts each of them against the challenger.")
+        lines.append(f"{verdict['missing']} groups had no result; a promotion counts each against the challenger.")
     lines += [_guard_words(guard) for guard in verdict["guards"]]
     lines += [f"Note: {note}" for note in verdict["notes"]]
     if verdict["decision"] == "indecisive":

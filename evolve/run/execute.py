@@ -81,7 +81,9 @@ def require_roles(harness: PreparedHarness, models: Mapping[str, Model]) -> None
     missing = sorted(needed - set(models))
     if missing:
         raise UserError(
-            f"the harness needs the model role {missing[0]!r}", place="models", fix=f"add models.{missing[0]} to the campaign"
+            f"the harness needs the model role {missing[0]!r}",
+            place="models",
+            fix=f"add models.{missing[0]} to the campaign",
         )
 
 

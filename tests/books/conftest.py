@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,8 +9,16 @@ import pytest
 from evolve.store import Home, open_home
 
 
+@pytest.fixture(scope="session")
+def blank_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that was created once; each test works on a copy of it."""
+    path = tmp_path_factory.mktemp("blank") / "home"
+    open_home(path, create=True).close()
+    return path
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    opened = open_home(tmp_path / "home", create=True)
+def home(blank_home: Path, tmp_path: Path) -> Iterator[Home]:
+    opened = open_home(Path(shutil.copytree(blank_home, tmp_path / "home")))
     yield opened
     opened.close()

@@ -108,7 +108,9 @@ def test_init_takes_the_users_csv(tmp_path: Path) -> None:
         (("run", "nowhere.yaml", "--require", "everything"), 2, b"--require"),
     ],
 )
-def test_wrong_input_exits_two_and_names_the_fix(tmp_path: Path, command: tuple[str, ...], code: int, words: bytes) -> None:
+def test_wrong_input_exits_two_and_names_the_fix(
+    tmp_path: Path, command: tuple[str, ...], code: int, words: bytes
+) -> None:
     done = evolve(*command, cwd=tmp_path)
     assert done.returncode == code
     assert words in done.stderr

@@ -47,7 +47,7 @@ def desk_script(rows: list[dict[str, Any]]) -> Callable[[ModelRequest, random.Ra
         if expected is None:
             return "?"
         if request.labels:
-            wanted = list(expected.values())[0]
+            wanted = next(iter(expected.values()))
             return wanted if wanted in request.labels and rng.random() < 0.95 else rng.choice(request.labels)
         shown = prompt.replace(" ", "").count("{" + json.dumps(next(iter(expected)))) >= 2
         return json.dumps(expected) if rng.random() < (0.95 if shown else 0.2) else "no idea"

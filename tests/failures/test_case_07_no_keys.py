@@ -37,7 +37,9 @@ def test_a_provider_in_use_is_asked_for_its_key_by_name() -> None:
     with pytest.raises(UserError, match="OPENAI_API_KEY is not set"):
         open_model(ModelSettings(model="openai:gpt-4o-mini"), environment={"ANTHROPIC_API_KEY": "x"})
     with pytest.raises(UserError, match="MY_KEY is not set"):
-        open_model(ModelSettings(model="openai:m", base_url="http://127.0.0.1:9/v1", api_key_env="MY_KEY"), environment={})
+        open_model(
+            ModelSettings(model="openai:m", base_url="http://127.0.0.1:9/v1", api_key_env="MY_KEY"), environment={}
+        )
 
 
 def test_the_process_environment_is_not_read_behind_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

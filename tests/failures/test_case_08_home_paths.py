@@ -16,38 +16,41 @@ PROJECT = Path(__file__).parents[2]
 NAMES = ["two  words", "Üben größe", "日本 語", "100%20 done?#x&y=%(a)s", "quote'\"$HOME", "e\u0301-combined"]
 
 USE = """
-import sys
+import os, sys
 from evolve.store import NewVersion, open_home
-home = open_home(create=True)
-tree = home.trees.put({"harness.yaml": b"x"})
-home.versions.commit_and_move(NewVersion("desk", {"members": [tree]}, {}, None, "seed", "seed"), expected=None)
-with home.campaigns.lock("desk-1"):
-    pass
-home.close()
+for name in sorted(os.listdir()):
+    os.chdir(name)
+    home = open_home(create=True)
+    tree = home.trees.put({"harness.yaml": b"x"})
+    home.versions.commit_and_move(NewVersion("desk", {"members": [tree]}, {}, None, "seed", "seed"), expected=None)
+    with home.campaigns.lock("desk-1"):
+        home.close()
+    os.chdir("..")
 """
 
 
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "locale", [{}, {"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
 )
-def test_a_home_works_wherever_the_project_lies(tmp_path: Path, name: str, locale: dict[str, str]) -> None:
-    project = tmp_path / name
-    project.mkdir()
+def test_a_home_works_wherever_the_project_lies(tmp_path: Path, locale: dict[str, str]) -> None:
+    for name in NAMES:
+        (tmp_path / name).mkdir()
     environment = {k: v for k, v in os.environ.items() if k != "EVOLVE_HOME"}
     done = subprocess.run(
         [sys.executable, "-c", USE],
-        cwd=project,
+        cwd=tmp_path,
         env={**environment, **locale, "PYTHONPATH": str(PROJECT)},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert sorted(p.name for p in project.iterdir()) == [".evolve"]
-    home = open_home(project / ".evolve")
-    (tree,) = home.versions.get("desk", 1).content["members"]
-    assert home.trees.get(tree) == {"harness.yaml": b"x"}
-    home.close()
+    assert {p.name for p in tmp_path.iterdir()} == set(NAMES)
+    for name in NAMES:
+        assert [p.name for p in (tmp_path / name).iterdir()] == [".evolve"]
+        home = open_home(tmp_path / name / ".evolve")
+        (tree,) = home.versions.get("desk", 1).content["members"]
+        assert home.trees.get(tree) == {"harness.yaml": b"x"}
+        home.close()
 
 
 def test_a_symlinked_home_is_the_same_home(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""All proposals of a round structurally invalid: the campaign stops and says so; it does not look finished and happy."""
+"""All proposals of a round structurally invalid: the campaign stops and says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 at random times, resumed until it ends: the result of an uninterrupted run, and no finished call paid twice."""
+"""kill -9 at random times, resumed until it ends: the uninterrupted result, and no finished call paid twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project folder with uncommitted and untracked files: a campaign, its failure and a rollback leave them untouched."""
+"""Uncommitted and untracked files in a project folder: a campaign, its failure and a rollback leave them alone."""
 
 from __future__ import annotations
 

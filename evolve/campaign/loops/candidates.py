@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from evolve.books import Owner
 from evolve.campaign.context import CampaignContext
+from evolve.campaign.loops.bake import bake_offsets
 from evolve.campaign.loops.failures import dev_aggregate, failure_excerpts
 from evolve.campaign.loops.plan import RoundPlan
 from evolve.core.cases import Case
@@ -20,6 +21,7 @@ from harnesses.leak import LeakIndex, build_leak_index, leak_check
 from harnesses.proposal import Proposal, normal_tree_hash
 from harnesses.propose import AskSettings, model_request
 from harnesses.shapes import Example, shape_name
+
 
 @dataclass(frozen=True)
 class Refused:
@@ -39,9 +41,7 @@ def leak_index(context: CampaignContext) -> LeakIndex:
     """What must not be copied into a tree: dev and heldout texts, and train texts outside demonstrations."""
     labels = {str(v) for c in context.material.train.pool for v in _label_values(c.expected)}
     sealed = (*context.material.dev, *context.material.sealed.for_leak_check())
-    return build_leak_index(
-        (*context.material.train.fit, *context.material.train.pool), sealed, labels=labels
-    )
+    return build_leak_index((*context.material.train.fit, *context.material.train.pool), sealed, labels=labels)
 
 
 def _label_values(expected: object) -> list[object]:
@@ -54,7 +54,8 @@ async def propose(
     """Catalog and model proposals of one round, in a fixed order, duplicates and leaks refused."""
     found: list[Proposal | Refused] = []
     if "catalog" in plan.settings.proposers:
-        found.extend(_from_catalog(context, plan))
+        for proposal in _from_catalog(context, plan):
+            found.append(await _baked(context, plan, proposal))
     if "model" in plan.settings.proposers:
         for index in range(plan.settings.model_proposals):
             found.append(await _from_model(context, plan, index, seen, history))
@@ -130,6 +131,13 @@ async def _from_model(
         return Refused("model", refusal.kind, refusal.reason)
     except WorldError as error:
         return Refused("model", "world", str(error))
+
+
+async def _baked(context: CampaignContext, plan: RoundPlan, proposal: Proposal) -> Proposal | Refused:
+    try:
+        return await bake_offsets(context, plan, proposal)
+    except WorldError as error:
+        return Refused(proposal.source, "world", f"its calibration could not be measured: {error}")
 
 
 def _without_repeats(

@@ -38,7 +38,8 @@ async def run_round(context: CampaignContext, state: CampaignState) -> dict[str,
     invalid = [f for f in found if isinstance(f, Refused) and f.kind != "duplicate"]
     stalled = ""
     if found and len(invalid) == len(found):
-        stalled = f"all {len(found)} proposals of {plan.loop} round {plan.number + 1} were invalid, e.g. {invalid[0].reason}"
+        where = f"{plan.loop} round {plan.number + 1}"
+        stalled = f"all {len(found)} proposals of {where} were invalid, e.g. {invalid[0].reason}"
     return {"accepted": accepted, "rounds_done": state.get("rounds_done", 0) + 1, "stalled": stalled}
 
 

@@ -64,7 +64,9 @@ async def fit_challenger(context: CampaignContext, state: CampaignState) -> dict
     context.record("router", content.content_hash(), choice_document(choice), key="router")
     context.observe("note", text=choice.reason)
     if content.content_hash() == live_hash(context):
-        context.record("unchanged", content.content_hash(), {"reason": "the challenger is what is live"}, key="unchanged")
+        context.record(
+            "unchanged", content.content_hash(), {"reason": "the challenger is what is live"}, key="unchanged"
+        )
         return {"challenger": ""}
     return {"challenger": artifact}
 
@@ -100,7 +102,8 @@ def router_guard(alpha: float) -> Guard:
             pairs.setdefault(unit, []).append(a - b)
         differences = [sum(d) / len(d) for d in pairs.values()]
         gain, low = sum(differences) / len(differences), lower_bound(differences, alpha)
-        words = f"gain {100 * gain:+.1f} points over {len(differences)} units, at least {100 * low:+.1f} at level {alpha:g}"
+        words = f"gain {100 * gain:+.1f} points over {len(differences)} units, at least {100 * low:+.1f}"
+        words += f" at level {alpha:g}"
         return GuardResult(low > 0, gain, low, words)
 
     return guard

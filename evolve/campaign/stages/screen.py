@@ -18,7 +18,8 @@ async def screen_finalists(context: CampaignContext, state: CampaignState) -> di
     for tree in chosen:
         card = await measure(context, tree, Split.TRAIN, "screen")
         context.record("screened", tree, {"train": card.mean(), "missing": card.missing}, key=f"screen/{tree}")
-        context.observe("note", text=f"screened {short(tree)}: {100 * (card.mean() or 0):.0f} points on all train cases")
+        mean = 100 * (card.mean() or 0.0)
+        context.observe("note", text=f"screened {short(tree)}: {mean:.0f} points on the measured train cases")
     return {"finalists": chosen}
 
 
