@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from evolve.core.hashing import JSONValue, canonical_json
+from evolve.core.messages import Usage
 from evolve.core.traces import Step, Trace
 
 MAX_OUTPUT_BYTES = 64 * 1024
@@ -14,19 +14,48 @@ MAX_OUTPUT_BYTES = 64 * 1024
 
 def trace_document(trace: Trace, limit: int = MAX_OUTPUT_BYTES) -> dict[str, Any]:
     """A JSON-ready dict; every over-long output is replaced by its first `limit` bytes and marked."""
-    document = asdict(trace)
-    document["status"] = trace.status.value
-    document["spend"]["usd"] = str(trace.spend.usd)
-    document["output"], document["truncated"] = cut(trace.output, limit)
-    document["steps"] = [_step_document(s, limit) for s in trace.steps]
-    return document
+    output, truncated = cut(trace.output, limit)
+    return {
+        "tree": trace.tree,
+        "case_fingerprint": trace.case_fingerprint,
+        "repetition": trace.repetition,
+        "status": trace.status.value,
+        "output": output,
+        "truncated": truncated,
+        "error": trace.error,
+        "steps": [_step_document(step, limit) for step in trace.steps],
+        "spend": {
+            "calls": trace.spend.calls,
+            "usage": _usage_document(trace.spend.usage),
+            "usd": str(trace.spend.usd),
+            "unpriced_calls": trace.spend.unpriced_calls,
+        },
+        "seconds": trace.seconds,
+    }
 
 
 def _step_document(step: Step, limit: int) -> dict[str, Any]:
-    row = asdict(step)
-    row["output"], was_cut = cut(step.output, limit)
-    row["truncated"] = step.truncated or was_cut
-    return row
+    output, was_cut = cut(step.output, limit)
+    return {
+        "node": step.node,
+        "operator": step.operator,
+        "visit": step.visit,
+        "seconds": step.seconds,
+        "output": output,
+        "truncated": step.truncated or was_cut,
+        "error": step.error,
+        "calls": step.calls,
+        "usage": _usage_document(step.usage),
+    }
+
+
+def _usage_document(usage: Usage) -> dict[str, int]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+    }
 
 
 def cut(value: JSONValue, limit: int) -> tuple[JSONValue, bool]:

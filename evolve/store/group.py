@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -15,6 +16,7 @@ from sqlalchemy.sql.dml import Insert
 
 from evolve.core.errors import WorldError
 
+SWITCH_SECONDS = 0.0005
 LARGEST_GROUP = 1024
 """Rows in one transaction at most, so that other processes get their turn."""
 
@@ -71,6 +73,9 @@ class GroupWriter:
             if self._closed:
                 raise WorldError("the home was closed while something was still being written", passing=False)
             if self._thread is None:
+                # The event loop asks for the interpreter a thousand times a second; at the default of 5 ms it would
+                # stand still for as long whenever this thread is between two statements.
+                sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
                 self._thread = threading.Thread(target=self._run, name="evolve-group-writer", daemon=True)
                 self._thread.start()
 
