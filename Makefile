@@ -11,7 +11,7 @@ PIP    := $(PY) -m pip --disable-pip-version-check --quiet
 READY  := $(VENV)/.ready
 DEV    := $(VENV)/.ready_dev
 
-.PHONY: help install system demo test check format bench pins clean
+.PHONY: help schema install system demo test check format bench pins clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -69,3 +69,6 @@ $(READY): pyproject.toml requirements/runtime.txt requirements/nodeps.txt
 $(DEV): $(READY) requirements/dev.txt
 	@$(PIP) install --only-binary :all: -r requirements/dev.txt
 	@touch $@
+
+schema: $(READY) ## export the JSON schema of campaign.yaml to docs/
+	@$(PY) -c "import json; from evolve.campaign.config import CampaignConfig as C; print(json.dumps(C.model_json_schema(), indent=1, ensure_ascii=False))" > docs/campaign.schema.json
