@@ -134,8 +134,8 @@ def _after_promotion(home: Home, script: Mapping[str, ScriptedReply], say: _Tell
     lines = diff_lines(diff_references(home, f"{PORTFOLIO}@1", f"{PORTFOLIO}@{live}"))
     say(*(line[:160] for line in lines[:SHOWN_DIFF]))
     if len(lines) > SHOWN_DIFF:
-        say(f"… {len(lines) - SHOWN_DIFF} more lines: EVOLVE_HOME={home.path} evolve diff {PORTFOLIO}@1 {PORTFOLIO}@{live}")
-    say(lines[-1] if len(lines) > SHOWN_DIFF else "")
+        command = f"EVOLVE_HOME={home.path} evolve diff {PORTFOLIO}@1 {PORTFOLIO}@{live}"
+        say(f"… {len(lines) - SHOWN_DIFF} more lines: {command}")
     say.title(f"evolve rollback {PORTFOLIO} --to 1")
     row = roll_back(home, PORTFOLIO, 1, "the demo shows the way back")
     say(f"{PORTFOLIO}@{row.number} is live: the content of {PORTFOLIO}@1. {PORTFOLIO}@{live} stays, with its evidence.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -39,6 +40,10 @@ class StaticWords:
 
     @cached_property
     def _vectors(self) -> Any:
+        root = logging.getLogger()
+        handlers, level = list(root.handlers), root.level
         import wordllama
 
+        # Its import configures the root logger, which belongs to whoever runs us.
+        root.handlers[:], root.level = handlers, level
         return wordllama.WordLlama.load(cache_dir=self._folder, disable_download=True)

@@ -1,4 +1,4 @@
-"""The seal: heldout cases leave it in one order, only for a recorded look, and their error budget follows their text."""
+"""The seal: heldout cases leave it in one order, for a recorded look, and their error budget follows their text."""
 
 from __future__ import annotations
 
