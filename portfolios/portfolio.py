@@ -60,13 +60,14 @@ class PortfolioContent(BaseModel):
         return tuple(sorted(member.tree for member in self.members))
 
     def content_hash(self) -> str:
-        """Hash of member trees, recipe and policy: no labels, no clocks, no fitted numbers, whatever the order."""
+        """Hash of member trees, recipe, policy and model names: no labels, clocks or fitted numbers, in any order."""
         return content_hash(
             {
                 "schema": self.format,
                 "members": list(self.trees),
                 "router": self.router.model_dump(mode="json"),
                 "policy": self.policy.model_dump(mode="json"),
+                "models": {role: settings.get("model") for role, settings in self.models.items()},
             }
         )
 

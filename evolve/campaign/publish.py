@@ -41,16 +41,29 @@ def behaviour_of(
     context: CampaignContext, chosen: Mapping[str, str], scorecards: Sequence[Scorecard]
 ) -> dict[str, dict[str, Any]]:
     """Case id → what a version does on it: the chosen member (or the only one) and its score, on train and dev."""
-    by_tree: dict[str, dict[str, float | None]] = {}
+    by_tree: dict[str, dict[str, dict[str, Any]]] = {}
     for card in scorecards:
-        by_tree.setdefault(card.tree, {}).update({cid: card.case_mean(cid) for cid in card.by_case})
+        by_tree.setdefault(card.tree, {}).update({cid: _case_row(card, cid) for cid in card.by_case})
     only = next(iter(by_tree)) if len(by_tree) == 1 else None
     rows = {}
     for case in (*context.material.train.fit, *context.dev):
         member = chosen.get(case.id, only)
         if member is not None and case.id in by_tree.get(member, {}):
-            rows[case.id] = {"member": member, "score": by_tree[member][case.id], "text": case.text[:200]}
+            rows[case.id] = {"member": member, "text": case.text[:200], **by_tree[member][case.id]}
     return rows
+
+
+def _case_row(card: Scorecard, case_id: str) -> dict[str, Any]:
+    """Score and mean costs of one tree on one case; dollars are None where a call has no price."""
+    results = card.by_case[case_id]
+    unpriced = any(result.unpriced_calls for result in results)
+    return {
+        "score": card.case_mean(case_id),
+        "calls": sum(result.calls for result in results) / len(results),
+        "tokens": sum(result.tokens for result in results) / len(results),
+        "seconds": sum(result.seconds for result in results) / len(results),
+        "usd": None if unpriced else float(sum(result.usd for result in results) / len(results)),
+    }
 
 
 def record_behaviour(context: CampaignContext, version: int, behaviour: Mapping[str, Any]) -> None:

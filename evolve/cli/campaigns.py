@@ -57,8 +57,13 @@ def run(
         raise typer.Exit(REQUIRED_EXIT.get(outcome.state.get("conclusion", ""), 0))
 
 
-def drive(campaign: Path, resume: str | None, answer: str | None, *, quiet: bool) -> tuple[Any, dict[str, Any]]:
-    """Runs or resumes with progress on stderr; returns the outcome and the campaign's story."""
+def drive(
+    campaign: Path, resume: str | None, answer: str | None, *, quiet: bool, home_path: Path | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """Runs or resumes with progress on stderr; returns the outcome and the campaign's story.
+
+    The home is `home_path`, or the one beside or above the campaign file.
+    """
     import asyncio
 
     from evolve.campaign.run import load_inputs, resume_campaign, start_campaign
@@ -67,7 +72,7 @@ def drive(campaign: Path, resume: str | None, answer: str | None, *, quiet: bool
     from evolve.store import open_home
 
     inputs = load_inputs(campaign, dict(os.environ))
-    home = open_home(create=True, near=campaign)
+    home = open_home(home_path, create=True, near=campaign)
     try:
         with Progress(quiet=quiet) as progress:
             if resume is None:
@@ -75,7 +80,7 @@ def drive(campaign: Path, resume: str | None, answer: str | None, *, quiet: bool
             else:
                 work = resume_campaign(resume, inputs, home, progress.observe, answer)
             outcome = asyncio.run(work)
-        return outcome, campaign_story(home, outcome.campaign)
+        return outcome, {**campaign_story(home, outcome.campaign), "home": str(home.path)}
     finally:
         home.close()
 
@@ -88,6 +93,7 @@ def _finish(outcome: Any, story: dict[str, Any], as_json: bool) -> None:
     if outcome.question:
         lines.append(f"Waiting: {outcome.question['question']} {outcome.question['evidence']}")
         lines.append(f"Answer with `evolve approve {outcome.campaign}` or `evolve deny {outcome.campaign}`.")
+    lines.append(f"Kept in {story['home']}")
     emit(as_json, document, lines)
 
 
@@ -142,12 +148,12 @@ def _answer(campaign: str, answer: str, as_json: bool) -> None:
 
     home = open_home()
     try:
-        row = home.campaigns.get(campaign)
+        row, place = home.campaigns.get(campaign), home.path
     finally:
         home.close()
     if row.status != "waiting":
         raise UserError(f"campaign {campaign} is {row.status}, not waiting for approval", fix="see `evolve status`")
-    outcome, story = drive(Path(row.config["path"]), campaign, answer, quiet=as_json)
+    outcome, story = drive(Path(str(row.config["path"])), campaign, answer, quiet=as_json, home_path=place)
     _finish(outcome, story, as_json)
 
 

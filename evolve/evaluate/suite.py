@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evolve.core.cases import Case, Split
-from evolve.core.errors import BudgetExceeded, EvolveError, HeldoutSealed
+from evolve.core.errors import BudgetExceeded, EvolveError, HeldoutSealed, WorldError
 from evolve.core.hashing import JSONValue, content_hash
 from evolve.core.protocols import Scorer
 from evolve.core.scores import Result, Score, Scorecard
@@ -21,6 +21,8 @@ from evolve.run.execute import Executor, RunKey
 from evolve.run.trace_json import trace_document
 from evolve.store.results import ResultStore, StoredResult
 
+OUTAGE_RUNS = 8
+"""World faults in a row, each after its retries, that stop an evaluation."""
 ENGINE = "operators@1"
 """Version of the operators' behaviour: raised when a change makes stored results incomparable."""
 
@@ -60,6 +62,7 @@ class Suite:
         self._flying: dict[str, asyncio.Task[Result]] = {}
         self._faults = FaultCounter()
         self._halted: EvolveError | None = None
+        self._outage = 0
 
     async def evaluate(self, evaluation: Evaluation) -> Scorecard:
         """The scorecard of one tree, in no particular order of completion.
@@ -155,7 +158,17 @@ class Suite:
             if trace.status is RunStatus.HARNESS_FAULT or score.value is not None:
                 break
             trace, score = await self._attempt(key, case, trace)
+        self._count_outage(trace)
         return trace, score
+
+    def _count_outage(self, trace: Trace) -> None:
+        """WorldError when run after run fails for a reason that is not the harness's: going on measures nothing."""
+        self._outage = self._outage + 1 if trace.status is RunStatus.WORLD_FAULT else 0
+        if self._outage >= OUTAGE_RUNS:
+            raise WorldError(
+                f"{self._outage} runs in a row failed outside the harness, the last with: {trace.error}\n"
+                "  fix: mend the cause, then go on with --resume; what is finished is kept"
+            )
 
     async def _attempt(self, key: RunKey, case: Case, earlier: Trace | None = None) -> tuple[Trace, Score]:
         """Runs (unless only the scoring failed before) and scores."""

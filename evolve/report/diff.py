@@ -78,7 +78,18 @@ def _behaviour(home: Home, a: Reference, b: Reference) -> dict[str, Any]:
         "won": [list(pair) for pair in compared.won],
         "lost": [list(pair) for pair in compared.lost],
         "same": compared.same,
+        "cost": {"a": mean_costs(left), "b": mean_costs(right)},
     }
+
+
+def mean_costs(rows: Mapping[str, Any]) -> dict[str, float | None]:
+    """Mean calls, tokens, seconds and dollars per case; dollars are None when any case has an unpriced call."""
+    costs: dict[str, float | None] = {}
+    for measure in ("calls", "tokens", "seconds", "usd"):
+        values = [row[measure] for row in rows.values()]
+        known = [value for value in values if value is not None]
+        costs[measure] = sum(known) / len(known) if known and len(known) == len(values) else None
+    return costs
 
 
 def behaviour_rows(home: Home, reference: Reference) -> Mapping[str, Any] | None:
@@ -124,11 +135,20 @@ def diff_lines(document: Mapping[str, Any]) -> list[str]:
         f"behaviour on train and dev: {len(behaviour['won'])} cases won, {len(behaviour['lost'])} lost, "
         f"{behaviour['same']} equal"
     )
+    lines.append("cost of a case: " + "; ".join(_cost_words(behaviour["cost"], name) for name in _COSTS))
     for sign, rows in (("+", behaviour["won"]), ("-", behaviour["lost"])):
         lines += [f"  {sign} {case_id}: {text[:100]}" for case_id, text in rows[:SHOWN_CASES]]
         if len(rows) > SHOWN_CASES:
             lines.append(f"  {sign} … and {len(rows) - SHOWN_CASES} more (--json lists all)")
     return lines
+
+
+_COSTS = {"calls": "calls", "tokens": "tokens", "seconds": "s", "usd": "dollars"}
+
+
+def _cost_words(cost: Mapping[str, Any], measure: str) -> str:
+    before, after = ("unknown" if side[measure] is None else f"{side[measure]:.4g}" for side in (cost["a"], cost["b"]))
+    return f"{before} → {after} {_COSTS[measure]}"
 
 
 def require_version(reference: Reference) -> int:

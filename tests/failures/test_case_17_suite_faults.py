@@ -105,3 +105,13 @@ async def test_a_crash_inside_the_harness_scores_zero_and_the_run_goes_on(tmp_pa
     assert [results[c].value for c in ("c8", "c9")] == [0.0, 0.0]
     assert results["c8"].status is RunStatus.HARNESS_FAULT
     assert sum(result.value == 1.0 for result in results.values()) == 18
+
+
+async def test_a_provider_that_is_down_for_all_stops_the_evaluation_and_says_how_to_go_on(
+    tmp_path: Path, home: Home
+) -> None:
+    def reply(_request: ModelRequest, _rng: random.Random) -> str:
+        raise WorldError("connection refused")
+
+    with pytest.raises(WorldError, match=r"(?s)8 runs in a row.*connection refused.*--resume"):
+        await run(tmp_path, home, reply)

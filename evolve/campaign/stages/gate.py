@@ -7,6 +7,7 @@ from typing import Any
 
 from evolve.campaign.challenger import Challenger, load_challenger, load_live
 from evolve.campaign.context import CampaignContext
+from evolve.campaign.publish import model_settings
 from evolve.campaign.state import CampaignState
 from evolve.core.cases import Split
 from evolve.core.verdicts import Verdict
@@ -27,7 +28,8 @@ async def run_gate_stage(context: CampaignContext, state: CampaignState) -> dict
         sealed, _arm(context, live, "gate"), _arm(context, challenger, "gate"), plan, permit, gate.batch_units
     )
     extra = await _best_single(context, challenger, verdict) if verdict.decision == "promote" else {}
-    row = {**asdict(verdict), "extra": extra}
+    notes = (*verdict.notes, *context.books.notes(), *_model_notes(context, live))
+    row = {**asdict(verdict), "extra": extra, "notes": notes}
     context.record("verdict", state["challenger"], row, key="verdict")
     context.observe("verdict", decision=verdict.decision, reason=verdict.reason)
     return {"verdict": {"decision": verdict.decision, "reason": verdict.reason}}
@@ -47,6 +49,13 @@ def gate_plan(context: CampaignContext, alpha: float) -> GatePlan:
         slice_units=sealed.slice_units(horizon),
         cases=sealed.cases_in(horizon),
     )
+
+
+def _model_notes(context: CampaignContext, live: Challenger) -> list[str]:
+    """Says so when the live version was made for other models than this campaign measures it on."""
+    here = {role: settings.get("model") for role, settings in model_settings(context).items()}
+    there = {role: settings.get("model") for role, settings in live.content.models.items()}
+    return [f"{live.label} was made for {there}; here it was measured on {here}"] if here != there else []
 
 
 def _arm(context: CampaignContext, side: Challenger, loop: str) -> Arm:
