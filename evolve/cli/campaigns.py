@@ -102,13 +102,13 @@ def status(
     json_: JsonFlag = False,
 ) -> None:
     """Show all campaigns, or the whole story of one."""
-    from evolve.report.story import campaign_story, story_lines
+    from evolve.report.story import campaign_status, campaign_story, story_lines
     from evolve.store import open_home
 
     home = open_home()
     try:
         if campaign is None:
-            rows = [{"campaign": r.id, "status": r.status} for r in home.campaigns.list()]
+            rows = [{"campaign": r.id, "status": campaign_status(home, r.id)} for r in home.campaigns.list()]
             emit(json_, rows, [f"{r['campaign']:30} {r['status']}" for r in rows] or ["no campaigns yet"])
         else:
             story = campaign_story(home, campaign)

@@ -64,7 +64,7 @@ class OpenAIModel:
         answer = await self._ask(request)
         try:
             reply = wire.read_answer(answer, request)
-        except (KeyError, IndexError, TypeError) as fault:
+        except (LookupError, TypeError, AttributeError, ValueError) as fault:
             raise WorldError(
                 f"{self.identity}: not an answer in the OpenAI format: {fault!r}", passing=False
             ) from fault

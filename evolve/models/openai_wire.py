@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evolve.core.errors import WorldError
 from evolve.core.messages import FinishReason, ModelReply, ModelRequest, Usage
 from evolve.models.label_texts import Position, score_label_texts
 from evolve.models.labels import likeliest, shared_beginning
@@ -33,10 +34,15 @@ def write_body(request: ModelRequest, model: str, base_url: str) -> dict[str, An
 
 
 def read_answer(answer: Mapping[str, Any], request: ModelRequest) -> ModelReply:
-    """The reply in a decoded answer; KeyError, IndexError or TypeError when it is not in the format."""
+    """The reply in a decoded answer; LookupError, TypeError, AttributeError or ValueError when it is malformed.
+
+    WorldError when labels were to be scored and the endpoint sent no log probabilities.
+    """
     choice = answer["choices"][0]
     usage = _read_usage(answer.get("usage"), request)
     if request.labels:
+        if not choice.get("logprobs"):
+            raise WorldError("the endpoint sent no log probabilities, so it cannot choose labels", passing=False)
         scores = score_label_texts(request.labels, _read_positions(choice["logprobs"]))
         return ModelReply(likeliest(scores), usage=usage, label_logprobs=scores)
     text = choice["text"] if request.style == "plain" else choice["message"]["content"]

@@ -5,21 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evolve.core.errors import UserError
 from evolve.core.hashing import short
 from evolve.core.traces import Spend
 from evolve.report.words import points, verdict_words
 from evolve.store import Home
 
 
+def campaign_status(home: Home, campaign: str) -> str:
+    """How a campaign stands; `interrupted` when it says running and no process holds its lock."""
+    status = home.campaigns.get(campaign).status
+    if status != "running":
+        return status
+    try:
+        with home.campaigns.lock(campaign):
+            return "interrupted"
+    except UserError:
+        return status
+
+
 def campaign_story(home: Home, campaign: str) -> dict[str, Any]:
     """Everything `evolve status` and `evolve why` show, as one JSON-ready document."""
-    row = home.campaigns.get(campaign)
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for entry in home.ledger.rows(campaign):
         by_kind.setdefault(entry.kind, []).append(entry.detail)
     return {
         "campaign": campaign,
-        "status": row.status,
+        "status": campaign_status(home, campaign),
         "baseline": _last(by_kind, "baseline"),
         "proposals": by_kind.get("proposal", []),
         "screened": by_kind.get("screened", []),
@@ -58,6 +70,8 @@ def spend_words(document: Mapping[str, Any]) -> str:
 def story_lines(story: Mapping[str, Any]) -> list[str]:
     """The story in sentences."""
     lines = [f"Campaign {story['campaign']}: {story['status']}"]
+    if story["status"] not in ("finished", "cancelled", "running", "waiting"):
+        lines.append(f"Go on with: evolve run CAMPAIGN.yaml --resume {story['campaign']}")
     if story["baseline"]:
         base = story["baseline"]
         lines.append(f"Seed: {points(base['train'])} points on train, {points(base['dev'])} on dev.")
