@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.campaign.context import CampaignContext
-from evolve.core.hashing import canonical_json
+from evolve.core.hashing import canonical_json, short
 from evolve.core.scores import Scorecard
 from evolve.store import Home, NewVersion, VersionRow
 from portfolios.portfolio import PortfolioContent
@@ -25,7 +26,9 @@ def commit_seed(context: CampaignContext, content: PortfolioContent) -> int:
         key=f"seed/{context.id}",
         content_hash=content.content_hash(),
     )
-    return versions.commit_and_move(new, expected=None).number
+    row = versions.commit_and_move(new, expected=None)
+    show_in_git(context.home, row)
+    return row.number
 
 
 def model_settings(context: CampaignContext) -> dict[str, Any]:
@@ -88,7 +91,25 @@ def commit_challenger(
         key=f"promote/{context.id}",
         content_hash=content.content_hash(),
     )
-    return context.home.versions.commit_and_move(new, expected=expected).number
+    row = context.home.versions.commit_and_move(new, expected=expected)
+    show_in_git(context.home, row)
+    return row.number
+
+
+def show_in_git(home: Home, row: VersionRow) -> None:
+    """A commit of the version on the branch named like its portfolio, one folder a member, for `git log` and clones.
+
+    The database decides what is live; a crash before this commit is made good when the stage runs again.
+    """
+    files = {
+        f"{short(tree)}/{path}": data
+        for tree in (member["tree"] for member in json.loads(canonical_json(row.content))["members"])
+        for path, data in home.trees.get(tree).items()
+    }
+    ref, message = f"refs/heads/{row.name}", f"{row.name}@{row.number}: {row.reason}\n"
+    tip = home.trees.tip(ref)
+    if tip is None or tip[1] != message:
+        home.trees.commit(home.trees.put(files), ref=ref, message=message, parents=[tip[0]] if tip else [])
 
 
 def roll_back(home: Home, name: str, to: int, reason: str) -> VersionRow:
@@ -99,4 +120,6 @@ def roll_back(home: Home, name: str, to: int, reason: str) -> VersionRow:
     new = NewVersion(
         name, old.content, evidence, live, reason, key=f"rollback/{uuid.uuid4().hex}", content_hash=old.content_hash
     )
-    return home.versions.commit_and_move(new, expected=live)
+    row = home.versions.commit_and_move(new, expected=live)
+    show_in_git(home, row)
+    return row

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
 
 from evolve.core.hashing import JSONValue
@@ -24,10 +25,7 @@ def scripted_desk(cases: Path) -> dict[str, ScriptedReply]:
 
     def reply(request: ModelRequest, rng: random.Random) -> str:
         prompt = "\n".join(m.content for m in request.messages)
-        text = request.messages[-1].content
-        expected = next((known[t] for t in (text, text.strip()) if t in known), None)
-        if expected is None:
-            expected = next((value for asked, value in known.items() if prompt.rstrip().endswith(asked)), None)
+        expected = _asked(prompt, known)
         if expected is None:
             return '{"answer": 0}'
         chance = GOOD if _is_shown(prompt, expected) else POOR
@@ -36,6 +34,13 @@ def scripted_desk(cases: Path) -> dict[str, ScriptedReply]:
         return json.dumps(expected) if rng.random() < chance else "I am not sure."
 
     return {"desk": reply}
+
+
+def _asked(prompt: str, known: Mapping[str, JSONValue]) -> JSONValue:
+    """What is expected of the known text that stands last in the prompt; demonstrations stand before it."""
+    places = {text: prompt.rfind(text) for text in known}
+    last = max(places, key=lambda text: (places[text] + len(text) if places[text] >= 0 else -1, len(text)))
+    return known[last] if places[last] >= 0 else None
 
 
 def _is_shown(prompt: str, expected: JSONValue) -> bool:

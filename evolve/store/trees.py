@@ -40,10 +40,17 @@ class GitTrees:
             self._repository = pygit2.Repository(str(path))
 
     def put(self, files: Files) -> str:
-        """Stores `files` and returns the tree's id. UserError for a path that could leave its folder."""
+        """Stores `files` and returns the tree's id. UserError for a path that could leave its folder.
+
+        A reference to each tree keeps `git gc` from taking it.
+        """
         nested = _nest(files)
         with self._lock, _world_errors(self.path):
-            return str(self._write(nested))
+            oid = self._write(nested)
+            name = f"refs/evolve/trees/{oid}"
+            if self._repository.references.get(name) is None:
+                self._repository.references.create(name, oid)
+            return str(oid)
 
     def get(self, tree: str) -> dict[str, bytes]:
         """Byte-exact files. UserError when the id is unknown, or the tree holds a symlink or a submodule."""
@@ -77,6 +84,12 @@ class GitTrees:
                 raise PointerMoved(ref, str(expected), str(tip.id) if tip else "None")
             who = pygit2.Signature("evolve", "evolve@localhost", int(self._clock().timestamp()), 0)
             return str(self._repository.create_commit(ref, who, who, message, root.id, list(parents)))
+
+    def tip(self, ref: str) -> tuple[str, str] | None:
+        """Id and message of the commit that `ref` points at; None when there is no such ref."""
+        with self._lock, _world_errors(self.path):
+            commit = self._tip(ref)
+        return None if commit is None else (str(commit.id), commit.message)
 
     def close(self) -> None:
         """Releases file handles; safe to call twice."""
