@@ -51,7 +51,7 @@ def _python() -> str:
 
 
 def _rooms() -> str:
-    from evolve.cli.main import ROOMS, check_rooms
+    from evolve.cli.rooms import ROOMS, check_rooms
 
     check_rooms()
     return f"{', '.join(ROOMS)} are ours"

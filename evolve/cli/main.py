@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
-from pathlib import Path
 
 import typer
 
 from evolve import __version__
 from evolve.cli import campaigns, project, trees, versions
-from evolve.core.errors import EvolveError, HeldoutSealed, UserError
-
-ROOMS = ("harnesses", "workflows", "tool_forge", "portfolios")
+from evolve.cli.rooms import check_rooms
+from evolve.core.errors import EvolveError, HeldoutSealed
 
 
 def _version(show: bool) -> None:
@@ -39,21 +36,6 @@ def _root(
 
 for _module in (project, campaigns, versions, trees):
     _module.register(app)
-
-
-def check_rooms() -> None:
-    """UserError when another distribution's package of the same name hides one of our rooms."""
-    home = Path(__file__).resolve().parents[2]
-    for room in ROOMS:
-        spec = importlib.util.find_spec(room)
-        places = list(spec.submodule_search_locations or []) if spec else []
-        if not places or Path(places[0]).resolve().parent != home:
-            found = places[0] if places else "nowhere"
-            raise UserError(
-                f"the package {room!r} is found at {found}, not beside evolve",
-                place="installation",
-                fix="give evolve-portfolio an environment of its own",
-            )
 
 
 def main() -> None:
