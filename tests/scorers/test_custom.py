@@ -148,3 +148,16 @@ def running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+async def test_the_child_sees_no_keys(custom_scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("MY_DB_PASSWORD", "hunter2")
+    monkeypatch.setenv("HARMLESS", "seen")
+    scorer = custom_scorer("""
+        import os
+        def score(output, expected):
+            values = set(os.environ.values())
+            return float(not values & {"sk-secret", "hunter2"} and "seen" in values)
+    """)
+    assert (await scorer.score("x", None)).value == 1.0

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from evolve.core.environment import without_secrets
 from evolve.evaluate.scorers.base import ScorerFault
 
 CHUNK = 65_536
@@ -42,6 +43,7 @@ class ChildPipe:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=self._directory,
+                env=without_secrets(os.environ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
