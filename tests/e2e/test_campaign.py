@@ -156,3 +156,28 @@ def test_a_pointer_moved_by_somebody_else_during_the_campaign_is_told(project: A
         resume(project, home, outcome.campaign, "approve")
     assert home.versions.pointer("small") == 2
     assert len(home.versions.list("small")) == 2
+
+
+def test_guards_of_the_campaign_file_are_tested_and_reported(project: Any, home: Home) -> None:
+    guards = [
+        {"measure": "score", "slice": "kind=routing", "margin": 0.3, "mode": "harm_only"},
+        {"measure": "score", "slice": "kind=poems", "margin": 0.05},
+        {"measure": "tokens", "margin": 9.0, "cap": 100_000},
+    ]
+    project.edit(gate={"alpha": 0.05, "guards": guards})
+    outcome = run(project, home)
+    verdict = home.ledger.rows(outcome.campaign, "verdict")[0].detail
+    states = {guard["name"]: guard["state"] for guard in verdict["guards"]}
+    assert states["score[kind=routing]"] == "passed"
+    assert states["score[kind=poems]"] == "off"
+    assert any("kind=poems" in note for note in verdict["notes"])
+    assert "OFF" in "\n".join(story_lines(campaign_story(home, outcome.campaign)))
+
+
+def test_a_guard_that_is_broken_stops_the_promotion(project: Any, home: Home) -> None:
+    project.edit(gate={"alpha": 0.05, "guards": [{"measure": "tokens", "margin": 0.05, "cap": 2_000}]})
+    outcome = run(project, home)
+    assert outcome.state["conclusion"] in ("rejected", "indecisive")
+    assert home.versions.pointer("small") == 1
+    verdict = home.ledger.rows(outcome.campaign, "verdict")[0].detail
+    assert verdict["guards"][0]["state"] in ("harmed", "open")
