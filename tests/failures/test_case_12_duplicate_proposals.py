@@ -42,7 +42,7 @@ def test_white_space_and_spelling_of_data_make_no_new_tree(same: dict[str, bytes
     [
         _change("prompts/answer.md", "JSON only", "JSON"),
         _change("prompts/answer.md", "Answer", "answer"),
-        _change("workflow.yaml", "max_tokens: 200", "max_tokens: 100"),
+        _change("workflow.yaml", "max_tokens: 80", "max_tokens: 100"),
         {**PARENT, "demonstrations/x.jsonl": b'{"id": "1", "input": "a", "output": "b"}\n'},
     ],
     ids=["word", "case", "parameter", "file"],
