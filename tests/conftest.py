@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import textwrap
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from evolve.evaluate.scorers.custom import CustomOptions, CustomScorer
+from evolve.store import Home, open_home
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,13 +29,20 @@ def shared_data() -> Path:
     pytest.skip(reason)
 
 
+@pytest.fixture(scope="session")
+def blank_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that was created once; each test works on a copy of it."""
+    path = tmp_path_factory.mktemp("blank") / "home"
+    open_home(path, create=True).close()
+    return path
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home that EVOLVE_HOME points to, in a folder with a space and a letter beyond ASCII."""
-    folder = tmp_path / "höme folder" / ".evolve"
-    folder.mkdir(parents=True)
-    monkeypatch.setenv("EVOLVE_HOME", str(folder))
-    return folder
+def home(blank_home: Path, tmp_path: Path) -> Iterator[Home]:
+    """An empty home, open."""
+    opened = open_home(Path(shutil.copytree(blank_home, tmp_path / "home")))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
+from evolve.core.names import nearest
 
 MAX_PARAMETERS = 5
 
@@ -171,5 +171,5 @@ def _describe(parameter: Parameter) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = nearest(name, known, cutoff=0.6)
+    return f"; did you mean {close!r}?" if close else ""

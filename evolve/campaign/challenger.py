@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evolve.campaign.context import CampaignContext
 from evolve.run.answer import open_version
-from portfolios.portfolio import PortfolioContent
+from portfolios.portfolio import PortfolioContent, parse_content
 from portfolios.router import Router
 
 
@@ -28,7 +28,7 @@ class Challenger:
 
 def load_challenger(context: CampaignContext, artifact: str) -> Challenger:
     """The challenger that `fit_router` stored."""
-    content = PortfolioContent.model_validate_json(context.home.artifacts.get(artifact))
+    content = parse_content(context.home.artifacts.get_json(artifact))
     return Challenger("challenger", content, open_version(context.home, content, context.embedder), context)
 
 
@@ -36,5 +36,5 @@ def load_live(context: CampaignContext, reference: str) -> Challenger:
     """The version that was live when the campaign measured its baseline."""
     name, _, number = reference.partition("@")
     row = context.home.versions.get(name, int(number))
-    content = PortfolioContent.model_validate(row.content)
+    content = parse_content(row.content)
     return Challenger(reference, content, open_version(context.home, content, context.embedder), context)

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from evolve.core.yaml_document import nearest, read_document
+from evolve.core.names import nearest
+from evolve.core.yaml_document import read_document
 from evolve.data import DataSettings
 from evolve.evaluate.guards import GuardSettings
 from evolve.evaluate.scorers import ScorerSettings
@@ -131,6 +132,11 @@ class CampaignConfig(Section):
     approval: Literal["none", "required"] = "none"
     journal: Literal["full", "hash", "off"] = "full"
     seed: int = 0
+
+    @property
+    def serving_models(self) -> dict[str, ModelSettings]:
+        """The roles that members run on: all but the proposer, which only campaigns need."""
+        return {role: settings for role, settings in self.models.items() if role != "proposer"}
 
     @field_validator("goal")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ from evolve.evaluate.heldout import SealedCases, seal
 from evolve.evaluate.scorers import open_scorer
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
 from evolve.models import ModelSettings, ScriptedReply, open_model
-from evolve.run.execute import Executor, RunKey
+from evolve.run.execute import BookedModels, Executor, RunKey
 from evolve.store import Home
 from harnesses.directory import read_harness
 
@@ -68,7 +68,6 @@ class CampaignContext:
     models: Mapping[str, Model]
     books: Books
     suite: Suite
-    executor: Executor
     embedder: Embedder
     scorer: Scorer
     observe: Observer
@@ -135,9 +134,7 @@ async def open_context(
         stack.push_async_callback(books.close)
         executor = Executor(home.trees, booked_models(books, models, campaign), embedder)
         suite = Suite(executor, scorer, home.results, _suite_settings(campaign, config, models, observe))
-        yield CampaignContext(
-            campaign, inputs, home, material, models, books, suite, executor, embedder, scorer, observe
-        )
+        yield CampaignContext(campaign, inputs, home, material, models, books, suite, embedder, scorer, observe)
 
 
 def open_models(
@@ -158,10 +155,10 @@ def open_models(
     return opened
 
 
-def booked_models(books: Books, models: Mapping[str, Model], campaign: str) -> Any:
+def booked_models(books: Books, models: Mapping[str, Model], campaign: str) -> BookedModels:
     """Binds the models of one run to their owner in the books."""
 
-    def bind(key: RunKey) -> tuple[Mapping[str, Model], Any]:
+    def bind(key: RunKey) -> tuple[Mapping[str, Model], Callable[[], Spend]]:
         booked = {
             role: books.model(model, Owner(campaign, key.loop, key.tree, key.case, key.repetition, role))
             for role, model in models.items()
@@ -181,8 +178,6 @@ def booked_models(books: Books, models: Mapping[str, Model], campaign: str) -> A
 def _suite_settings(
     campaign: str, config: CampaignConfig, models: Mapping[str, Model], observe: Observer
 ) -> SuiteSettings:
-    agent = config.models["agent"]
-    concurrency = agent.workers if agent.provider == "local" else agent.concurrency
     minutes = config.budget.minutes
 
     def on_result(evaluation: Evaluation, result: Result) -> None:
@@ -190,8 +185,8 @@ def _suite_settings(
 
     return SuiteSettings(
         campaign=campaign,
-        models={role: m.identity for role, m in models.items() if role != "proposer"},
-        concurrency=concurrency,
+        models={role: models[role].identity for role in config.serving_models},
+        concurrency=config.models["agent"].lanes,
         deadline=None if minutes is None else time.monotonic() + 60 * minutes,
         on_result=on_result,
     )

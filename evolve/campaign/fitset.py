@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evolve.core.cases import Case
+from evolve.core.cases import Case, by_unit
 from evolve.core.hashing import sha256_hex
 
 
@@ -24,9 +24,7 @@ def split_train(cases: Sequence[Case], fit_cases: int) -> TrainSets:
     that a small set has many wordings. Units never stand on both sides: a demonstration that shares its wording with a
     measured case would flatter the tree that carries it.
     """
-    units: dict[str, list[Case]] = {}
-    for case in cases:
-        units.setdefault(case.unit, []).append(case)
+    units = by_unit(cases)
     order = sorted(units, key=lambda unit: sha256_hex(f"fit {min(c.text_key for c in units[unit])}".encode()))
     measured, shown = order[::2], order[1::2]
     fit = spread([units[u] for u in measured])[:fit_cases]

@@ -43,8 +43,6 @@ def estimate(inputs: CampaignInputs, home: Home | None, material: Material) -> E
     calls_per_run = _calls_per_run(material, home)
     calls = sum(runs.values()) * calls_per_run + _proposer_calls(config)
     seconds, measured = _seconds_per_call(config, home)
-    agent = config.models["agent"]
-    lanes = agent.workers if agent.provider == "local" else agent.concurrency
     left = config.gate.alpha if home is None else spendable_alpha(home.alpha, material.sealed, config.gate.alpha, 1.0)
     alpha = left * float(config.gate.spend)
     horizon = material.sealed.first(config.gate.max_cases)
@@ -54,7 +52,7 @@ def estimate(inputs: CampaignInputs, home: Home | None, material: Material) -> E
         runs=runs,
         calls=calls,
         usd=usd,
-        minutes=calls * seconds / lanes / 60,
+        minutes=calls * seconds / config.models["agent"].lanes / 60,
         alpha=alpha,
         alpha_left=left,
         heldout_units=horizon,

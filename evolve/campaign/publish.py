@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.campaign.context import CampaignContext
-from evolve.core.hashing import canonical_json, short
+from evolve.core.hashing import short
 from evolve.core.scores import Scorecard
 from evolve.store import Home, NewVersion, VersionRow
-from portfolios.portfolio import PortfolioContent
+from portfolios.portfolio import PortfolioContent, parse_content
 
 
 def commit_seed(context: CampaignContext, content: PortfolioContent) -> int:
@@ -35,8 +34,7 @@ def model_settings(context: CampaignContext) -> dict[str, Any]:
     """The model settings a member runs on, by role; the proposer's are not part of a version."""
     return {
         role: settings.model_dump(mode="json", exclude_defaults=True)
-        for role, settings in sorted(context.config.models.items())
-        if role != "proposer"
+        for role, settings in sorted(context.config.serving_models.items())
     }
 
 
@@ -72,7 +70,7 @@ def _case_row(card: Scorecard, case_id: str) -> dict[str, Any]:
 def record_behaviour(context: CampaignContext, version: int, behaviour: Mapping[str, Any]) -> None:
     """Keeps a version's behaviour on train and dev for `evolve diff`; the first record of a version stays."""
     name = context.config.portfolio.name
-    artifact = context.home.artifacts.put(canonical_json(behaviour))
+    artifact = context.home.artifacts.put_json(dict(behaviour))
     context.home.ledger.append(
         f"portfolio:{name}", "behaviour", f"{name}@{version}", {"artifact": artifact}, key=f"behaviour/{version}"
     )
@@ -103,7 +101,7 @@ def show_in_git(home: Home, row: VersionRow) -> None:
     """
     files = {
         f"{short(tree)}/{path}": data
-        for tree in (member["tree"] for member in json.loads(canonical_json(row.content))["members"])
+        for tree in parse_content(row.content).trees
         for path, data in home.trees.get(tree).items()
     }
     ref, message = f"refs/heads/{row.name}", f"{row.name}@{row.number}: {row.reason}\n"

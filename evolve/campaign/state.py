@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-CONCLUSIONS = ("promoted", "rejected", "indecisive", "nothing_found", "denied")
-"""How a campaign can end when nothing broke."""
-
 
 class CampaignState(TypedDict, total=False):
     """Writers: `seed`, `baseline` by the baseline stage; `rounds_done`, `accepted`, `stalled` by the round stage;

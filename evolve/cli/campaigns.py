@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,11 +32,8 @@ def check(campaign: CampaignFile, json_: JsonFlag = False) -> None:
     from evolve.store import open_home
 
     inputs = load_inputs(campaign, dict(os.environ))
-    home = open_home(create=True, near=campaign)
-    try:
+    with closing(open_home(create=True, near=campaign)) as home:
         plan = estimate(inputs, home, read_material(inputs, home))
-    finally:
-        home.close()
     document = asdict(plan)
     emit(json_, document, plan_lines(document))
 
@@ -72,8 +70,7 @@ def drive(
     from evolve.store import open_home
 
     inputs = load_inputs(campaign, dict(os.environ))
-    home = open_home(home_path, create=True, near=campaign)
-    try:
+    with closing(open_home(home_path, create=True, near=campaign)) as home:
         with Progress(quiet=quiet) as progress:
             if resume is None:
                 work = start_campaign(inputs, home, progress.observe, path=campaign)
@@ -81,8 +78,6 @@ def drive(
                 work = resume_campaign(resume, inputs, home, progress.observe, answer)
             outcome = asyncio.run(work)
         return outcome, {**campaign_story(home, outcome.campaign), "home": str(home.path)}
-    finally:
-        home.close()
 
 
 def _finish(outcome: Any, story: dict[str, Any], as_json: bool) -> None:
@@ -105,16 +100,13 @@ def status(
     from evolve.report.story import campaign_status, campaign_story, story_lines
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         if campaign is None:
             rows = [{"campaign": r.id, "status": campaign_status(home, r.id)} for r in home.campaigns.list()]
             emit(json_, rows, [f"{r['campaign']:30} {r['status']}" for r in rows] or ["no campaigns yet"])
         else:
             story = campaign_story(home, campaign)
             emit(json_, story, story_lines(story))
-    finally:
-        home.close()
 
 
 def why(
@@ -124,12 +116,9 @@ def why(
     from evolve.report.why import why_reference
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         document, lines = why_reference(home, reference)
         emit(json_, document, lines)
-    finally:
-        home.close()
 
 
 def approve(campaign: str, json_: JsonFlag = False) -> None:
@@ -146,11 +135,8 @@ def _answer(campaign: str, answer: str, as_json: bool) -> None:
     from evolve.core.errors import UserError
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         row, place = home.campaigns.get(campaign), home.path
-    finally:
-        home.close()
     if row.status != "waiting":
         raise UserError(f"campaign {campaign} is {row.status}, not waiting for approval", fix="see `evolve status`")
     outcome, story = drive(Path(str(row.config["path"])), campaign, answer, quiet=as_json, home_path=place)
@@ -162,13 +148,10 @@ def cancel(campaign: str, json_: JsonFlag = False) -> None:
     from evolve.core.errors import UserError
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         row = home.campaigns.get(campaign)
         if row.status in ("finished", "cancelled"):
             raise UserError(f"campaign {campaign} is already {row.status}")
         with home.campaigns.lock(campaign):
             home.campaigns.set_status(campaign, "cancelled")
         emit(json_, {"campaign": campaign, "status": "cancelled"}, [f"{campaign}: cancelled"])
-    finally:
-        home.close()

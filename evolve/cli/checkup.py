@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 from evolve.core.errors import EvolveError
@@ -72,12 +73,9 @@ def _embedder(kind: str) -> str:
 def _home() -> str:
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         facts = home.describe()
         return ", ".join(f"{name} {value}" for name, value in facts.items())
-    finally:
-        home.close()
 
 
 def _versions() -> str:
@@ -85,8 +83,7 @@ def _versions() -> str:
     from evolve.report.references import resolve_reference
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         count = 0
         for name in home.versions.names():
             for row in home.versions.list(name):
@@ -97,8 +94,6 @@ def _versions() -> str:
                     home.artifacts.get(found.content.edges_sha)
                 count += 1
         return f"{count} versions read back whole"
-    finally:
-        home.close()
 
 
 def _disk() -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,7 @@ def run_demo(directory: Path, *, scripted: bool, quiet: bool) -> None:
     say = _Teller(quiet)
     if scripted:
         say("SCRIPTED MODEL: the answers below are made by a script that knows the cases; only the engine is real.")
-    home = open_home(place.directory / ".evolve", create=True)
-    try:
+    with closing(open_home(place.directory / ".evolve", create=True)) as home:
         outcome, story = _campaign(place, home, script, say)
         if story["conclusion"] and story["conclusion"]["conclusion"] == "promoted":
             _after_promotion(home, script, say)
@@ -73,8 +73,6 @@ def run_demo(directory: Path, *, scripted: bool, quiet: bool) -> None:
         say(f"took {summary['seconds']:.0f} s, set-up {summary['install_seconds']} s")
         if quiet:
             write(json.dumps(summary) + "\n")
-    finally:
-        home.close()
 
 
 def prepare(directory: Path, scripted: bool) -> DemoPlace:

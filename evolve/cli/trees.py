@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import typer
@@ -24,14 +25,11 @@ def harness_list(json_: JsonFlag = False) -> None:
     from evolve.report.trees import tree_rows
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         rows = tree_rows(home)
         emit(
             json_, rows, [f"{r['tree'][:12]} {r['status']:9} {r['source']} {r['target']}" for r in rows] or ["none yet"]
         )
-    finally:
-        home.close()
 
 
 @harness.command("show")
@@ -40,16 +38,13 @@ def harness_show(reference: str, json_: JsonFlag = False) -> None:
     from evolve.report.trees import one_tree
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         tree, files = one_tree(home, reference)
         texts = {path: data.decode("utf-8", "replace") for path, data in sorted(files.items())}
         lines = [f"tree:{tree}"]
         for path, text in texts.items():
             lines += ["", f"--- {path}", text.rstrip("\n")]
         emit(json_, {"tree": tree, "files": texts}, lines)
-    finally:
-        home.close()
 
 
 @harness.command("export")
@@ -58,12 +53,9 @@ def harness_export(reference: str, directory: Path, json_: JsonFlag = False) -> 
     from evolve.report.trees import export_tree
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         tree, count = export_tree(home, reference, directory)
         emit(json_, {"tree": tree, "files": count, "directory": str(directory)}, [f"{count} files → {directory}"])
-    finally:
-        home.close()
 
 
 @workflow.command("list")
@@ -72,12 +64,9 @@ def workflow_list(json_: JsonFlag = False) -> None:
     from evolve.report.trees import workflow_rows
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         rows = workflow_rows(home)
         emit(json_, rows, [f"{r['workflow'][:12]} {r['operators']} ({r['trees']} trees)" for r in rows] or ["none yet"])
-    finally:
-        home.close()
 
 
 @workflow.command("show")
@@ -86,9 +75,6 @@ def workflow_show(reference: str, mermaid: bool = False, json_: JsonFlag = False
     from evolve.report.trees import draw_tree
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         document = draw_tree(home, reference)
         emit(json_, document, [document["mermaid" if mermaid else "text"]])
-    finally:
-        home.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from typing import Annotated, Any
 
 import typer
@@ -33,13 +34,10 @@ def route(
     from evolve.store import open_home
 
     text = sys.stdin.read() if query == "-" else query
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         routed = route_once(home, reference, text, dict(os.environ))
         document = routed_document(routed.version, routed.label, routed.answer)
         emit(json_, document, routed_lines(document, why=show_why))
-    finally:
-        home.close()
 
 
 def diff(a: str, b: str, json_: JsonFlag = False) -> None:
@@ -47,12 +45,9 @@ def diff(a: str, b: str, json_: JsonFlag = False) -> None:
     from evolve.report.diff import diff_lines, diff_references
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         document = diff_references(home, a, b)
         emit(json_, document, diff_lines(document))
-    finally:
-        home.close()
 
 
 def rollback(
@@ -69,14 +64,11 @@ def rollback(
 
     if not reason.strip():
         raise UserError("a rollback needs a reason", place="--reason", fix="--reason 'why'")
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         resolve_reference(home, f"{name}@{to}")
         row = roll_back(home, name, to, reason)
         document = {"portfolio": name, "version": row.number, "restores": to, "was_live": row.parent, "reason": reason}
         emit(json_, document, [f"{name}@{row.number} is live: the content of {name}@{to} (was {name}@{row.parent})."])
-    finally:
-        home.close()
 
 
 @portfolio.command("list")
@@ -84,15 +76,12 @@ def list_(json_: JsonFlag = False) -> None:
     """All portfolios with their live version."""
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         rows = [
             {"portfolio": n, "live": home.versions.pointer(n), "versions": len(home.versions.list(n))}
             for n in home.versions.names()
         ]
         emit(json_, rows, [f"{r['portfolio']}@{r['live']} ({r['versions']} versions)" for r in rows] or ["none yet"])
-    finally:
-        home.close()
 
 
 @portfolio.command()
@@ -101,12 +90,9 @@ def show(reference: str, json_: JsonFlag = False) -> None:
     from evolve.report.why import show_version
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         document, lines = show_version(home, reference)
         emit(json_, document, lines)
-    finally:
-        home.close()
 
 
 @portfolio.command()
@@ -115,12 +101,9 @@ def log(name: str, json_: JsonFlag = False) -> None:
     from evolve.report.why import version_log
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         document, lines = version_log(home, name)
         emit(json_, document, lines)
-    finally:
-        home.close()
 
 
 @portfolio.command()
@@ -136,8 +119,7 @@ def promote(
     from evolve.report.references import resolve_reference
     from evolve.store import open_home
 
-    home = open_home()
-    try:
+    with closing(open_home()) as home:
         target = resolve_reference(home, reference)
         number = require_version(target)
         if not _is_proven(target.evidence) and not (unproven and reason.strip()):
@@ -149,8 +131,6 @@ def promote(
         note = f"UNPROVEN: {note}" if not _is_proven(target.evidence) else note
         home.versions.move_pointer(target.name, "live", expected=live, to=number, reason=note)
         emit(json_, {"portfolio": target.name, "live": number, "reason": note}, [f"{target.label} is live: {note}"])
-    finally:
-        home.close()
 
 
 def _is_proven(evidence: Any) -> bool:

@@ -59,6 +59,14 @@ class Case:
         return f"group:{self.group}" if self.group else f"case:{self.id}"
 
 
+def by_unit(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """The cases of each unit, units and cases in order of first appearance."""
+    units: dict[str, list[Case]] = {}
+    for case in cases:
+        units.setdefault(case.unit, []).append(case)
+    return units
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Named cases in three splits, in file order within each."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from evolve.core.errors import UserError
+from evolve.core.names import nearest
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -43,12 +43,6 @@ def parse_document(text: str, model: type[M], place: str) -> M:
         return model.model_validate(data)
     except ValidationError as error:
         raise _explain(error, root, model, place) from None
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """The known word that `word` most probably means, or ''."""
-    hits = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return hits[0] if hits else ""
 
 
 def _refuse_repeated_keys(node: yaml.Node, place: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from evolve.core.cases import Case
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue, short
+from evolve.core.names import nearest
 from evolve.data.duplicates import drop_conflicts, refuse_equal_ids
 from evolve.data.read import read_rows
 from evolve.data.rows import BadRow, Row
@@ -100,8 +100,8 @@ def settle_columns(path: Path, settings: DataSettings, rows: Sequence[Row]) -> C
 
 
 def _no_column(path: Path, key: str, name: str, present: Iterable[str]) -> UserError:
-    near = difflib.get_close_matches(name, list(present), n=1, cutoff=0.5)
-    guess = f"did you mean {near[0]!r}? " if near else ""
+    near = nearest(name, present)
+    guess = f"did you mean {near!r}? " if near else ""
     fix = f"{guess}set data.{key} to one of the columns: {', '.join(map(repr, present))}"
     if key == "expected":
         fix += "; or to null when the scorer needs no expected value"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from evolve.core.cases import Case, Dataset, Split
 from evolve.core.errors import UserError
 from evolve.core.hashing import sha256_hex
+from evolve.core.names import nearest
 from evolve.data.load import Origin
 from evolve.data.settings import SplitSettings
 from evolve.data.units import Unit, share_key, units_of
@@ -105,8 +105,8 @@ def _stratum(unit: Unit, tag: str | None) -> str:
 def _check_tag(units: Sequence[Unit], tag: str) -> None:
     present = sorted({name for unit in units for case in unit.cases for name in case.tags})
     if tag not in present:
-        near = difflib.get_close_matches(tag, present, n=1, cutoff=0.5)
-        fix = f"did you mean {near[0]!r}?" if near else f"tags of these cases: {', '.join(present) or 'none'}"
+        near = nearest(tag, present)
+        fix = f"did you mean {near!r}?" if near else f"tags of these cases: {', '.join(present) or 'none'}"
         raise UserError(f"no case has the tag {tag!r}", place="data.split.stratify_by", fix=fix)
 
 
@@ -125,8 +125,8 @@ def _named_split(case: Case, settings: SplitSettings, origins: Mapping[str, Orig
     names = [split.value for split in Split]
     if origin.split in names:
         return Split(origin.split)
-    near = difflib.get_close_matches(origin.split, names, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
+    near = nearest(origin.split, names, cutoff=0.6)
+    guess = f"did you mean {near!r}? " if near else ""
     raise UserError(
         f"case {case.id!r} has the split {origin.split!r}",
         place=origin.place or f"data.split.column: {settings.column}",

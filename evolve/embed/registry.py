@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
 from evolve.core.errors import UserError
+from evolve.core.names import nearest
 from evolve.core.protocols import Embedder
 
 _NAMES = ("fast", "quality")
@@ -25,6 +24,6 @@ def open_embedder(name: str) -> Embedder:
         from evolve.embed.static import StaticWords  # wordllama is slow to import
 
         return StaticWords()
-    near = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.5)
-    guess = f"did you mean {near[0]!r}? " if near else ""
+    near = nearest(name, _NAMES)
+    guess = f"did you mean {near!r}? " if near else ""
     raise UserError(f"there is no embedder {name!r}", place="embedder", fix=f"{guess}known: {', '.join(_NAMES)}")

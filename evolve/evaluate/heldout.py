@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evolve.core.cases import Case, Dataset, Split
+from evolve.core.cases import Case, Dataset, Split, by_unit
 from evolve.core.errors import HeldoutSealed, UserError
 from evolve.core.scores import Scorecard
 from evolve.core.verdicts import Verdict
@@ -29,13 +29,11 @@ class SealedCases:
     """
 
     def __init__(self, cases: Sequence[Case], per_unit: int | None = None) -> None:
-        by_unit: dict[str, list[Case]] = {}
-        for case in cases:
-            by_unit.setdefault(case.unit, []).append(case)
-        texts = {unit: "".join(sorted(c.text_key for c in members)) for unit, members in by_unit.items()}
+        units = by_unit(cases)
+        texts = {unit: "".join(sorted(c.text_key for c in members)) for unit, members in units.items()}
         order = sealed_order(sorted(texts.values()), "heldout")
         unit_of = {text: unit for unit, text in texts.items()}
-        whole = [sorted(by_unit[unit_of[text]], key=lambda c: c.text_key) for text in order]
+        whole = [sorted(units[unit_of[text]], key=lambda c: c.text_key) for text in order]
         self._units = [tuple(unit[:per_unit]) for unit in whole]
         self._all = tuple(cases)
         self.text_keys: tuple[str, ...] = tuple(sorted(c.text_key for c in cases))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evolve.core.cases import Case, Split
@@ -76,7 +76,7 @@ class Suite:
             for case in evaluation.cases
             for rep in range(evaluation.repetitions)
         }
-        found = self._stored(list(wanted))
+        found = {key: row.result for key, row in self._stored(wanted).items()}
         rest = {key: pair for key, pair in wanted.items() if key not in found}
         fresh = await self._run_all(evaluation, rest)
         results: dict[tuple[str, int], Result] = {}
@@ -103,19 +103,14 @@ class Suite:
         if evaluation.split is Split.HELDOUT:
             raise HeldoutSealed("traces of heldout cases are not shown")
         keys = {self.result_key(evaluation, case, 0): case.id for case in evaluation.cases}
-        rows = self._results.get_many([*keys, *(self._fault_key(k) for k in keys)])
-        found = {case_id: rows.get(key) or rows.get(self._fault_key(key)) for key, case_id in keys.items()}
-        return {case_id: dict(row.trace) for case_id, row in found.items() if row is not None}
+        return {keys[key]: dict(row.trace) for key, row in self._stored(keys).items()}
 
-    def _stored(self, keys: list[str]) -> dict[str, Result]:
-        """Results by key; a harness fault counts only inside the campaign in which it happened."""
-        rows = self._results.get_many([*keys, *(self._fault_key(k) for k in keys)])
-        found = {}
-        for key in keys:
-            row = rows.get(key) or rows.get(self._fault_key(key))
-            if row is not None:
-                found[key] = row.result
-        return found
+    def _stored(self, keys: Iterable[str]) -> dict[str, StoredResult]:
+        """Rows by key; a harness fault counts only inside the campaign in which it happened."""
+        fault_keys = {key: self._fault_key(key) for key in keys}
+        rows = self._results.get_many([*fault_keys, *fault_keys.values()])
+        found = {key: rows.get(key) or rows.get(fault_key) for key, fault_key in fault_keys.items()}
+        return {key: row for key, row in found.items() if row is not None}
 
     def _fault_key(self, key: str) -> str:
         return content_hash([key, "fault", self._settings.campaign])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from evolve.core.cases import Case
+from evolve.core.cases import Case, by_unit
 from evolve.core.hashing import sha256_hex
 from evolve.core.scores import Result, Scorecard
 from evolve.core.traces import RunStatus
@@ -68,11 +68,8 @@ def sealed_order(ids: Iterable[str], seed_text: str) -> list[str]:
 
 def pair_units(cases: Sequence[Case], baseline: Scorecard, challenger: Scorecard) -> tuple[PairedUnit, ...]:
     """The paired units of `cases`, in the order in which `cases` first names them."""
-    members: dict[str, list[Case]] = {}
-    for case in cases:
-        members.setdefault(case.unit, []).append(case)
     base, chal = _by_case(baseline), _by_case(challenger)
-    return tuple(_unit(unit, group, base, chal) for unit, group in members.items())
+    return tuple(_unit(unit, group, base, chal) for unit, group in by_unit(cases).items())
 
 
 def count_slices(cases: Sequence[Case]) -> dict[str, int]:

@@ -30,6 +30,11 @@ class ModelSettings(BaseModel):
         return head if colon else ""
 
     @property
+    def lanes(self) -> int:
+        """Calls that can be answered at the same time."""
+        return self.workers if self.provider == "local" else self.concurrency
+
+    @property
     def name(self) -> str:
         """What stands after the first colon."""
         return self.model.partition(":")[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -99,7 +98,7 @@ def behaviour_rows(home: Home, reference: Reference) -> Mapping[str, Any] | None
     rows = home.ledger.rows(f"portfolio:{reference.name}", "behaviour")
     wanted = f"{reference.name}@{reference.source_version}"
     hit = next((row for row in rows if row.subject == wanted), None)
-    return None if hit is None else dict(json.loads(home.artifacts.get(str(hit.detail["artifact"]))))
+    return None if hit is None else dict(home.artifacts.get_json(str(hit.detail["artifact"])))
 
 
 def compare_behaviour(left: Mapping[str, Any], right: Mapping[str, Any]) -> Behaviour:

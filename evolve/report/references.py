@@ -8,9 +8,9 @@ from typing import Any
 
 from evolve.core.errors import UserError
 from evolve.core.hashing import short
-from evolve.core.yaml_document import nearest
+from evolve.core.names import nearest
 from evolve.store import Home
-from portfolios.portfolio import PortfolioContent
+from portfolios.portfolio import PortfolioContent, parse_content
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,6 @@ def _version(home: Home, name: str, number: str) -> Reference:
     if version is None:
         raise UserError(f"{name} has no live version", place=name, fix="name one: NAME@NUMBER")
     row = home.versions.get(name, version)
-    content = PortfolioContent.model_validate(row.content)
+    content = parse_content(row.content)
     members = {m.tree: m.label for m in content.members}
     return Reference(f"{name}@{version}", name, version, members, content, row.evidence)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
+from evolve.core.names import nearest
 from portfolios.matchers.best_single import BestSingle, find_best_single
 from portfolios.matchers.knn import KNN
 from portfolios.matchers.linear import Linear
@@ -34,8 +34,8 @@ def open_matcher(name: str, settings: Mapping[str, JSONValue] | None = None) -> 
     """The matcher of this name; UserError with the nearest name, or with the settings it knows."""
     settings = settings or {}
     if name not in MATCHERS:
-        near = get_close_matches(name, MATCHERS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known matchers: {', '.join(MATCHERS)}"
+        near = nearest(name, MATCHERS, cutoff=0.6)
+        hint = f"did you mean {near}?" if near else f"known matchers: {', '.join(MATCHERS)}"
         raise UserError(f"there is no matcher named {name!r}", place="matcher", fix=hint)
     known = MATCHERS[name]().settings
     for key, value in settings.items():

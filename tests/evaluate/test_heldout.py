@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from evolve.core.cases import Case, Dataset, Split
 from evolve.core.errors import HeldoutSealed, UserError
 from evolve.evaluate.heldout import LookPermit, SealedCases, reserve_alpha, seal, spendable_alpha
-from evolve.store import Home, open_home
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Any:
-    opened = open_home(tmp_path / "home", create=True)
-    yield opened
-    opened.close()
+from evolve.store import Home
 
 
 def cases(count: int, prefix: str = "c", group: int = 1) -> list[Case]:

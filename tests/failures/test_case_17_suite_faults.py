@@ -21,7 +21,7 @@ from evolve.evaluate.scorers.custom import CustomOptions
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
 from evolve.models.scripted import ScriptedModel
 from evolve.run.execute import Executor
-from evolve.store import Home, open_home
+from evolve.store import Home
 
 CASES = [Case(id=f"c{i}", input=f"question number {i} please", expected="yes") for i in range(20)]
 RAISING = """
@@ -54,13 +54,6 @@ async def run(tmp_path: Path, home: Home, reply: Any) -> dict[str, Any]:
         return {case_id: rows[0] for case_id, rows in card.by_case.items()}
     finally:
         await scorer.close()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Any:
-    opened = open_home(tmp_path / "home", create=True)
-    yield opened
-    opened.close()
 
 
 def number(request: ModelRequest) -> int:

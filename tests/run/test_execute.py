@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from evolve.core.traces import RunStatus, Spend
 from evolve.models.scripted import ScriptedModel
 from evolve.run.execute import Executor, RunKey
 from evolve.run.trace_json import cut, trace_document
-from evolve.store import Home, open_home
+from evolve.store import Home
 
 
 def harness(limits: dict[str, Any] | None = None, nodes: int = 1) -> dict[str, bytes]:
@@ -31,13 +30,6 @@ def harness(limits: dict[str, Any] | None = None, nodes: int = 1) -> dict[str, b
         "workflow.yaml": yaml.safe_dump({"schema": 1, "start": "n0", "nodes": graph}).encode(),
         "prompts/ask.md": b"{input}",
     }
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Any:
-    opened = open_home(tmp_path / "home", create=True)
-    yield opened
-    opened.close()
 
 
 def executor(home: Home, reply: Any, latency: float = 0.0, role: str = "agent") -> Executor:

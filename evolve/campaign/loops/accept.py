@@ -8,7 +8,7 @@ from evolve.campaign.context import CampaignContext
 from evolve.campaign.fitset import spread
 from evolve.campaign.loops.plan import RoundPlan
 from evolve.campaign.measure import measure_cases, shown_ids, without
-from evolve.core.cases import Case, Split
+from evolve.core.cases import Case, Split, by_unit
 from evolve.core.scores import Scorecard
 from evolve.evaluate.compare import PairedAcceptance
 from evolve.evaluate.units import pair_units
@@ -51,7 +51,4 @@ def _batch(context: CampaignContext, plan: RoundPlan, proposal: Proposal, tree: 
     target = proposal.hypothesis.target_case_ids
     cases = without(context.material.train.fit, shown_ids(context, tree))
     wanted = [c for c in cases if not target or c.id in target]
-    units: dict[str, list[Case]] = {}
-    for case in wanted:
-        units.setdefault(case.unit, []).append(case)
-    return spread(list(units.values()))[: plan.settings.batch]
+    return spread(list(by_unit(wanted).values()))[: plan.settings.batch]

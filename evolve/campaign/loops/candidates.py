@@ -14,9 +14,11 @@ from evolve.campaign.loops.plan import RoundPlan
 from evolve.core.cases import Case
 from evolve.core.errors import WorldError
 from evolve.core.hashing import derive_seed
+from evolve.core.protocols import Files
 from harnesses.answer import ProposalRefused, read_model_proposal
 from harnesses.catalog.order import ENTRIES, CatalogSettings, catalog_proposals
 from harnesses.check import check_harness
+from harnesses.excerpts import FailureExcerpt
 from harnesses.leak import LeakIndex, build_leak_index, leak_check
 from harnesses.proposal import Proposal, normal_tree_hash
 from harnesses.propose import AskSettings, model_request
@@ -30,6 +32,16 @@ class Refused:
     source: str
     kind: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """What all model proposals of a round share: earlier hashes and history, what must not leak, what fails."""
+
+    seen: Collection[str]
+    history: Sequence[str]
+    leaks: LeakIndex
+    failures: Sequence[FailureExcerpt]
 
 
 def examples_of(cases: Sequence[Case]) -> list[Example]:
@@ -52,14 +64,16 @@ async def propose(
     context: CampaignContext, plan: RoundPlan, seen: Collection[str], history: Sequence[str]
 ) -> list[Proposal | Refused]:
     """Catalog and model proposals of one round, in a fixed order, duplicates and leaks refused."""
+    leaks = leak_index(context)
     found: list[Proposal | Refused] = []
     if "catalog" in plan.settings.proposers:
         for proposal in _from_catalog(context, plan):
             found.append(await _baked(context, plan, proposal))
     if "model" in plan.settings.proposers:
+        known = Known(seen, history, leaks, failure_excerpts(context, plan))
         for index in range(plan.settings.model_proposals):
-            found.append(await _from_model(context, plan, index, seen, history))
-    return _without_repeats(context, plan, found, seen)
+            found.append(await _from_model(context, plan, index, known))
+    return _without_repeats(context.home.trees.get(plan.parent), found, seen, leaks)
 
 
 def _from_catalog(context: CampaignContext, plan: RoundPlan) -> list[Proposal]:
@@ -112,9 +126,7 @@ def _aim(proposal: Proposal, fit: Sequence[Case]) -> Proposal:
     return replace(proposal, hypothesis=replace(proposal.hypothesis, target=proposal.shape, target_case_ids=ids))
 
 
-async def _from_model(
-    context: CampaignContext, plan: RoundPlan, index: int, seen: Collection[str], history: Sequence[str]
-) -> Proposal | Refused:
+async def _from_model(context: CampaignContext, plan: RoundPlan, index: int, known: Known) -> Proposal | Refused:
     """One proposal by the proposer model; a refusal says why and was paid for."""
     files = context.home.trees.get(plan.parent)
     settings = AskSettings(
@@ -122,11 +134,11 @@ async def _from_model(
         max_tokens=plan.settings.reply_tokens,
         seed=derive_seed(context.config.seed, plan.loop, plan.number, index),
     )
-    request = model_request(files, failure_excerpts(context, plan), dev_aggregate(context), history, settings)
+    request = model_request(files, known.failures, dev_aggregate(context), known.history, settings)
     owner = Owner(context.id, plan.loop, plan.parent, f"round {plan.number}", index, "proposer")
     try:
         reply = await context.books.model(context.models["proposer"], owner).reply(request)
-        return read_model_proposal(reply.text, files, seen=seen, leaks=leak_index(context))
+        return read_model_proposal(reply.text, files, seen=known.seen, leaks=known.leaks)
     except ProposalRefused as refusal:
         return Refused("model", refusal.kind, refusal.reason)
     except WorldError as error:
@@ -141,15 +153,14 @@ async def _baked(context: CampaignContext, plan: RoundPlan, proposal: Proposal) 
 
 
 def _without_repeats(
-    context: CampaignContext, plan: RoundPlan, found: Sequence[Proposal | Refused], seen: Collection[str]
+    parent: Files, found: Sequence[Proposal | Refused], seen: Collection[str], leaks: LeakIndex
 ) -> list[Proposal | Refused]:
     """Catalog proposals pass the same checks as a model's: duplicate, static check, leak."""
-    known = {*seen, normal_tree_hash(context.home.trees.get(plan.parent))}
-    parent_files, leaks = context.home.trees.get(plan.parent), leak_index(context)
+    known = {*seen, normal_tree_hash(parent)}
     kept: list[Proposal | Refused] = []
     for item in found:
         if isinstance(item, Proposal):
-            refusal = _refusal(item, known, parent_files, leaks)
+            refusal = _refusal(item, known, parent, leaks)
             known.add(item.normal_hash)
             kept.append(refusal or item)
         else:
@@ -157,7 +168,7 @@ def _without_repeats(
     return kept
 
 
-def _refusal(item: Proposal, known: Collection[str], parent: dict[str, bytes], leaks: LeakIndex) -> Refused | None:
+def _refusal(item: Proposal, known: Collection[str], parent: Files, leaks: LeakIndex) -> Refused | None:
     if item.normal_hash in known:
         return Refused(item.source, "duplicate", "equal to its parent or to an earlier proposal, but for white space")
     if problems := check_harness(item.files):

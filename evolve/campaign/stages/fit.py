@@ -11,14 +11,13 @@ from evolve.campaign.measure import measure, shown_ids
 from evolve.campaign.publish import model_settings
 from evolve.campaign.state import CampaignState
 from evolve.core.cases import Case, Split
-from evolve.core.hashing import canonical_json
 from evolve.core.scores import Scorecard
 from evolve.evaluate.compare import lower_bound
 from portfolios.choose import ChoiceSettings, Guard, GuardResult, RouterChoice, choose_router
 from portfolios.curate import CurationSettings, curate
 from portfolios.edges import Edges
 from portfolios.matchers import open_matcher
-from portfolios.portfolio import PortfolioContent, PortfolioMember, build_content
+from portfolios.portfolio import PortfolioContent, PortfolioMember, build_content, parse_content
 
 
 async def curate_members(context: CampaignContext, state: CampaignState) -> dict[str, Any]:
@@ -60,7 +59,7 @@ async def fit_challenger(context: CampaignContext, state: CampaignState) -> dict
     choice = choose(context, train, dev)
     members = state["members"] if choice.routes else [choice.best_single]
     content = keep_content(context, choice, train.of_members(members), dev, _labels(context, members))
-    artifact = context.home.artifacts.put(canonical_json(content.as_json()))
+    artifact = context.home.artifacts.put_json(content.as_json())
     context.record("router", content.content_hash(), choice_document(choice), key="router")
     context.observe("note", text=choice.reason)
     if is_live(context, content):
@@ -154,6 +153,6 @@ def is_live(context: CampaignContext, content: PortfolioContent) -> bool:
     live = context.home.versions.pointer(name)
     if live is None:
         return False
-    now = PortfolioContent.model_validate(context.home.versions.get(name, live).content)
+    now = parse_content(context.home.versions.get(name, live).content)
     same_single = len(content.members) == 1 and content.trees == now.trees and content.models == now.models
     return same_single or content.content_hash() == now.content_hash()

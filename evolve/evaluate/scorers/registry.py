@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from evolve.core.names import nearest
 from evolve.core.protocols import Scorer
 from evolve.evaluate.scorers.base import Options
 from evolve.evaluate.scorers.choice import ChoiceOptions, ChoiceScorer
@@ -52,8 +52,8 @@ def _check_names(raw: object) -> object:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+    near = nearest(name, known)
+    return f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
 
 
 ScorerSettings = Annotated[
