@@ -33,7 +33,7 @@ from evolve.core.scores import Result, Score
 from evolve.core.traces import RunStatus
 from evolve.evaluate.scorers import ScorerSettings, open_scorer
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
-from evolve.models.scripted import ScriptedModel
+from evolve.models import OpenedModel, ScriptedModel
 from evolve.run.execute import Executor
 from evolve.store import Home, StoredResult, open_home
 
@@ -59,7 +59,7 @@ def make_cases(count: int, name: str) -> list[Case]:
 
 async def evaluate(home: Home, cases: list[Case], latency: float, campaign: str) -> float:
     """Seconds to evaluate `cases` once."""
-    model = ScriptedModel("overhead", lambda _request, _rng: "yes", latency)
+    model = OpenedModel(ScriptedModel("overhead", lambda _request, _rng: "yes", latency))
     tree = home.trees.put(harness_files())
     books = Books(home, campaign, Caps(), PriceBook(), "full")
     scorer = open_scorer(TypeAdapter(ScorerSettings).validate_python({"kind": "exact"}), Path())

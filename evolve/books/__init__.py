@@ -6,8 +6,10 @@ from evolve.books.documents import JournalMode
 from evolve.books.model import BookedModel
 from evolve.books.owner import Owner
 from evolve.books.prices import PriceBook, PriceOverride
+from evolve.books.slots import UNLIMITED, Slots, SlotUse
 
 __all__ = [
+    "UNLIMITED",
     "Amount",
     "BookedModel",
     "Books",
@@ -18,4 +20,6 @@ __all__ = [
     "PriceBook",
     "PriceOverride",
     "Reservation",
+    "SlotUse",
+    "Slots",
 ]

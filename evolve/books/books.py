@@ -9,6 +9,7 @@ from evolve.books.model import BookedModel, Desk
 from evolve.books.owner import Owner
 from evolve.books.prices import PriceBook
 from evolve.books.replies import Replies
+from evolve.books.slots import UNLIMITED, Slots
 from evolve.core.errors import UserError
 from evolve.core.messages import Model
 from evolve.core.traces import Spend
@@ -32,8 +33,8 @@ class Books:
         self.budget = Budget(caps, Amount.of(self.spend()))
         self._desk = Desk(self.budget, prices, home.journal, self._keeping, self._accounts, replies)
 
-    def model(self, inner: Model, owner: Owner) -> BookedModel:
-        """`inner` with every call booked to `owner`. UserError when a dollar cap meets a model without a price."""
+    def model(self, inner: Model, owner: Owner, slots: Slots = UNLIMITED) -> BookedModel:
+        """`inner` with every call booked to `owner`, in a slot. UserError for a dollar cap on an unpriced model."""
         caps = self.budget.caps
         if caps.usd is not None and caps.calls is None and not self._desk.prices.knows(inner.identity):
             raise UserError(
@@ -41,7 +42,7 @@ class Books:
                 place="budget.usd",
                 fix="state its price, or cap the calls as well with budget.calls",
             )
-        return BookedModel(inner, owner, self._desk)
+        return BookedModel(inner, owner, self._desk, slots)
 
     def spend(self, role: str | None = None, loop: str | None = None, candidate: str | None = None) -> Spend:
         """What was spent, of one role, loop and candidate where given; replayed calls count once."""

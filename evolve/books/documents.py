@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Literal
 
 from evolve.core.hashing import JSONValue, sha256_hex
-from evolve.core.messages import ModelReply, ModelRequest, Usage
+from evolve.core.messages import ModelReply, ModelRequest, ToolCall, Usage
 from evolve.store.packing import pack_json, storable
 
 _LONGEST_NOTE = 500
@@ -27,7 +27,7 @@ class Keeping:
 
     def request(self, request: ModelRequest) -> bytes | None:
         """The packed request, or None."""
-        return pack_json(_request_document(request)) if self.mode == "full" else None
+        return pack_json(request.document) if self.mode == "full" else None
 
     def reply(self, reply: ModelReply) -> bytes | None:
         """The packed reply, or None."""
@@ -43,30 +43,22 @@ class Keeping:
         return "" if self.mode == "off" else sha256_hex(reply.text.encode("utf-8", "surrogatepass"))
 
 
-def _request_document(request: ModelRequest) -> dict[str, JSONValue]:
-    return {
-        "messages": [[m.role, m.content] for m in request.messages],
-        "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "seed": request.seed,
-        "stop": request.stop,
-        "style": request.style,
-        "json_schema": None if request.json_schema is None else dict(request.json_schema),
-        "labels": request.labels,
-    }
-
-
 def _reply_document(reply: ModelReply) -> dict[str, JSONValue]:
-    usage = reply.usage
-    return {
+    document = {
         "text": reply.text,
-        "usage": [usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens],
+        "usage": list(astuple(reply.usage)),
         "finish_reason": reply.finish_reason,
         "label_logprobs": dict(reply.label_logprobs),
         "seconds": reply.seconds,
     }
+    if reply.tool_calls:
+        document["tool_calls"] = [call.document for call in reply.tool_calls]
+    if reply.raw_usage:
+        document["raw_usage"] = dict(reply.raw_usage)
+    return document
 
 
 def read_reply(document: JSONValue) -> ModelReply:
     """The reply that was kept."""
-    return ModelReply(**{**document, "usage": Usage(*document["usage"])})
+    calls = tuple(ToolCall(*call) for call in document.get("tool_calls", ()))
+    return ModelReply(**{**document, "usage": Usage(*document["usage"]), "tool_calls": calls})

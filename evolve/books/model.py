@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from decimal import Decimal
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 
 from evolve.books.accounts import Account, Accounts
+from evolve.books.billing import Charge, bill, bound_charge
 from evolve.books.budget import Amount, Budget, Reservation
 from evolve.books.documents import Keeping
+from evolve.books.occurrences import Occurrences
 from evolve.books.owner import Owner
-from evolve.books.prices import PriceBook, prompt_bound
+from evolve.books.prices import PriceBook
 from evolve.books.replies import Replies
-from evolve.core.errors import EvolveError
+from evolve.books.slots import UNLIMITED, Slots
+from evolve.core.errors import EvolveError, WorldError
 from evolve.core.hashing import canonical_json
-from evolve.core.messages import Capability, Model, ModelReply, ModelRequest, Usage
+from evolve.core.messages import Capability, Model, ModelReply, ModelRequest
 from evolve.core.traces import Spend
+from evolve.core.waiting import waiting
 from evolve.store import CallEnd, CallStart, JournalStore
 
-_NOT_REPORTED = "usage not reported: charged at its bound"
 _ABANDONED = "cancelled in flight: charged at its bound"
-_DEARER = "dearer than its bound"
+_LOST = "no answer came, and it may have been billed: charged at its bound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,49 +38,20 @@ class Desk:
     replies: Replies
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """What a call may take at most; `usd` is None without a price."""
-
-    usage: Usage
-    usd: Decimal | None
-
-
-class _Occurrences:
-    """Numbers equal requests of one step, lowest free number first: a failed call gives its number back."""
-
-    def __init__(self) -> None:
-        self._next: dict[tuple[str, str], int] = {}
-        self._free: dict[tuple[str, str], list[int]] = {}
-
-    @contextmanager
-    def take(self, step: str, request_hash: str) -> Iterator[int]:
-        slot = (step, request_hash)
-        free = self._free.get(slot)
-        if free:
-            number = heapq.heappop(free)
-        else:
-            number = self._next.get(slot, 0)
-            self._next[slot] = number + 1
-        try:
-            yield number
-        except BaseException:
-            heapq.heappush(self._free.setdefault(slot, []), number)
-            raise
-
-
 class BookedModel:
     """The face of `inner`. Its calls belong to one owner: a call key is the owner, the step, the request and its turn.
 
-    A finished call is answered from the journal. Otherwise the order is: reserve, write `started` durably, ask, write
-    the end durably, settle. Raises what `inner` raises, and BudgetExceeded before anything was started.
+    A finished call is answered from the journal. Otherwise the order is: take a slot, reserve, write `started` durably,
+    ask, settle, write the end durably. Every attempt is a call of its own. Raises what `inner` raises, and
+    BudgetExceeded before anything was started.
     """
 
-    def __init__(self, inner: Model, owner: Owner, desk: Desk) -> None:
+    def __init__(self, inner: Model, owner: Owner, desk: Desk, slots: Slots = UNLIMITED) -> None:
         self._inner = inner
+        self._slots = slots
         self._owner = owner
         self._desk = desk
-        self._occurrences = _Occurrences()
+        self._occurrences = Occurrences()
         self._spend = Spend()
         self._account = Account(owner.role, owner.loop, owner.candidate)
         who = [owner.campaign, owner.loop, owner.candidate, owner.case, owner.repetition, owner.role, inner.identity]
@@ -114,26 +85,37 @@ class BookedModel:
                 if earlier is not None:
                     reply, spend = earlier
                     self._spend = self._spend + spend
+                    if request.on_text is not None and reply.text:
+                        request.on_text(reply.text)
                     return reply
-                return await self._pay(request, key, request_hash)
+                async with AsyncExitStack() as stack:
+                    with waiting():
+                        slot = await stack.enter_async_context(self._slots.take())
+                    reply = await self._pay(request, key, request_hash)
+                    slot.answered(reply)
+                    return reply
 
     async def _pay(self, request: ModelRequest, key: str, request_hash: str) -> ModelReply:
         desk = self._desk
-        bound = self._bound(request)
+        bound = bound_charge(desk.prices, self.identity, request)
         start = self._start(request, key, request_hash, bound)
-        reservation = await desk.budget.reserve_waiting(usd=bound.usd, tokens=bound.usage.total_tokens)
+        with waiting():
+            reservation = await desk.budget.reserve_waiting(usd=bound.usd, tokens=bound.usage.total_tokens)
         sent = False
         try:
             await desk.journal.start(start)
             sent = True
-            reply = await self._inner.reply(request)
+            reply = await self._ask(request)
             end = self._end(start, bound, reply)
         except EvolveError as error:
-            self._fail(start, reservation, desk.keeping.failure(error))
+            if isinstance(error, WorldError) and error.maybe_billed:
+                self._abandon(start, reservation, bound, _LOST)
+            else:
+                self._fail(start, reservation, desk.keeping.failure(error))
             raise
         except BaseException:
             if sent:  # whatever ended it, the provider may have billed it
-                self._abandon(start, reservation, bound)
+                self._abandon(start, reservation, bound, _ABANDONED)
             else:
                 self._fail(start, reservation, "cancelled before it was sent")
             raise
@@ -143,16 +125,29 @@ class BookedModel:
             desk.replies.remember(key, start.id)
         return reply
 
+    async def _ask(self, request: ModelRequest) -> ModelReply:
+        """The inner model's reply. A follower hears the whole text at the end where the provider did not stream."""
+        if request.on_text is None:
+            return await self._inner.reply(request)
+        heard = False
+        tell = request.on_text
+
+        def follow(piece: str) -> None:
+            nonlocal heard
+            heard = True
+            tell(piece)
+
+        reply = await self._inner.reply(replace(request, on_text=follow))
+        if not heard and reply.text:
+            tell(reply.text)
+        return reply
+
     def _key(self, step: str, occurrence: int, request_hash: str) -> str:
         digest = self._prefix.copy()
         digest.update(canonical_json([step, occurrence, request_hash]))
         return digest.hexdigest()
 
-    def _bound(self, request: ModelRequest) -> _Bound:
-        usage = Usage(prompt_bound(request), request.max_tokens)
-        return _Bound(usage, self._desk.prices.bound(self.identity, request))
-
-    def _start(self, request: ModelRequest, key: str, request_hash: str, bound: _Bound) -> CallStart:
+    def _start(self, request: ModelRequest, key: str, request_hash: str, bound: Charge) -> CallStart:
         owner, keeping = self._owner, self._desk.keeping
         id = self._desk.journal.new_id()
         return CallStart(
@@ -173,36 +168,25 @@ class BookedModel:
             reserved_completion_tokens=bound.usage.completion_tokens,
         )
 
-    def _end(self, start: CallStart, bound: _Bound, reply: ModelReply) -> CallEnd:
-        usage, usd, note = self._bill(bound, reply.usage)
+    def _end(self, start: CallStart, bound: Charge, reply: ModelReply) -> CallEnd:
+        charge, keeping = bill(self._desk.prices, self.identity, reply.usage, bound), self._desk.keeping
         return CallEnd(
             id=start.id,
             state="finished",
-            usage=usage,
-            usd=usd,
-            reply=self._desk.keeping.reply(reply),
-            reply_hash=self._desk.keeping.reply_hash(reply),
+            usage=charge.usage,
+            usd=charge.usd,
+            reply=keeping.reply(reply),
+            reply_hash=keeping.reply_hash(reply),
             seconds=reply.seconds,
-            note=note,
+            note=charge.note,
         )
-
-    def _bill(self, bound: _Bound, usage: Usage) -> tuple[Usage, Decimal | None, str]:
-        """What to charge. Usage that is missing or impossible would make a cap worthless, so the bound is charged."""
-        prices = self._desk.prices
-        counts = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
-        silent = usage.total_tokens == 0 and not prices.is_free(self.identity)
-        if silent or min(counts) < 0 or usage.cached_tokens + usage.cache_write_tokens > usage.prompt_tokens:
-            return bound.usage, bound.usd, _NOT_REPORTED
-        usd = prices.price(self.identity, usage)
-        over = usage.total_tokens > bound.usage.total_tokens or (usd or 0) > (bound.usd or 0)
-        return usage, usd, _DEARER if over else ""
 
     def _fail(self, start: CallStart, reservation: Reservation, why: str) -> None:
         self._desk.budget.release(reservation)
         self._desk.journal.post_end(CallEnd(start.id, "failed", note=why))
 
-    def _abandon(self, start: CallStart, reservation: Reservation, bound: _Bound) -> None:
-        end = CallEnd(start.id, "abandoned", bound.usage, bound.usd, note=_ABANDONED)
+    def _abandon(self, start: CallStart, reservation: Reservation, bound: Charge, why: str) -> None:
+        end = CallEnd(start.id, "abandoned", bound.usage, bound.usd, note=why)
         self._settle(reservation, end)
         self._desk.journal.post_end(end)
 

@@ -20,7 +20,7 @@ FREE_PROVIDERS = frozenset({"local", "scripted"})
 """Providers that run on this machine: priced 0 by name."""
 
 _ZERO = Decimal(0)
-_FREE = Rates(Rate(_ZERO), Rate(_ZERO), Rate(_ZERO), Rate(_ZERO))
+_FREE = Rates(Rate(_ZERO), Rate(_ZERO), Rate(_ZERO), Rate(_ZERO), Rate(_ZERO))
 
 _UNKNOWABLE = frozenset({"output_reasoning_mtok", "output_citation_mtok", "input_mchars", "input_text_messages_kcount"})
 """Prices of things that a Usage does not count: a model that has one has no known price here."""
@@ -150,7 +150,9 @@ def _override_rates(override: PriceOverride) -> Rates:
     prompt = override.input_per_million
     cached = prompt if override.cached_per_million is None else override.cached_per_million
     write = prompt if override.cache_write_per_million is None else override.cache_write_per_million
-    return Rates(Rate(prompt), Rate(override.output_per_million), Rate(cached), Rate(write), override.per_call)
+    return Rates(
+        Rate(prompt), Rate(override.output_per_million), Rate(cached), Rate(write), Rate(write), override.per_call
+    )
 
 
 def _read_package_rates(prices: ModelPrice) -> Rates | None:
@@ -158,11 +160,13 @@ def _read_package_rates(prices: ModelPrice) -> Rates | None:
     if _UNKNOWABLE & listed.keys() or not {"input_mtok", "output_mtok"} <= listed.keys():
         return None
     prompt = _rate(listed["input_mtok"])
+    write = listed.get("cache_write_mtok", listed["input_mtok"])
     return Rates(
         prompt=prompt,
         completion=_rate(listed["output_mtok"]),
         cached=_rate(listed.get("cache_read_mtok", listed["input_mtok"])),
-        cache_write=_rate(listed.get("cache_write_mtok", listed["input_mtok"])),
+        cache_write=_rate(write),
+        cache_write_1h=_rate(listed.get("cache_write_1h_mtok", write)),
         per_call=_rate(listed.get("requests_kcount", _ZERO)).dearest.scaleb(-3),
     )
 

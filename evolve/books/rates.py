@@ -41,25 +41,29 @@ class Rates:
     completion: Rate
     cached: Rate
     cache_write: Rate
+    cache_write_1h: Rate
     per_call: Decimal = field(default=Decimal(0))
 
     def bill(self, usage: Usage) -> Decimal:
         """The exact price of one call. Raises ValueError for usage whose parts exceed the whole."""
         fresh = usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens
-        if min(fresh, usage.cached_tokens, usage.cache_write_tokens, usage.completion_tokens) < 0:
+        short = usage.cache_write_tokens - usage.cache_write_1h_tokens
+        if min(fresh, short, usage.cached_tokens, usage.cache_write_1h_tokens, usage.completion_tokens) < 0:
             raise ValueError(f"the parts of {usage} exceed the whole")
         at = usage.prompt_tokens
         parts = (
             (fresh, self.prompt),
             (usage.cached_tokens, self.cached),
-            (usage.cache_write_tokens, self.cache_write),
+            (short, self.cache_write),
+            (usage.cache_write_1h_tokens, self.cache_write_1h),
             (usage.completion_tokens, self.completion),
         )
         return self._total([(count, rate.at(at)) for count, rate in parts if count])
 
     def bound(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
         """At least the bill of any call with at most so many tokens, however they are cached or tiered."""
-        prompt = max(self.prompt.dearest, self.cached.dearest, self.cache_write.dearest)
+        kinds = (self.prompt, self.cached, self.cache_write, self.cache_write_1h)
+        prompt = max(rate.dearest for rate in kinds)
         return self._total([(prompt_tokens, prompt), (completion_tokens, self.completion.dearest)])
 
     def _total(self, parts: list[tuple[int, Decimal]]) -> Decimal:

@@ -15,7 +15,6 @@ from evolve.campaign.fitset import TrainSets, split_train
 from evolve.campaign.observe import Observer
 from evolve.core.cases import Case, Dataset, Split
 from evolve.core.errors import UserError
-from evolve.core.messages import Model
 from evolve.core.protocols import Embedder, Scorer
 from evolve.core.scores import Result
 from evolve.core.traces import Spend
@@ -24,7 +23,7 @@ from evolve.embed import open_embedder
 from evolve.evaluate.heldout import SealedCases, seal
 from evolve.evaluate.scorers import open_scorer
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
-from evolve.models import ModelSettings, ScriptedReply, open_model
+from evolve.models import ModelSettings, OpenedModel, PaidModel, ScriptedReply, open_model
 from evolve.run.execute import BookedModels, Executor, RunKey
 from evolve.store import Home
 from harnesses.directory import read_harness
@@ -65,7 +64,7 @@ class CampaignContext:
     inputs: CampaignInputs
     home: Home
     material: Material
-    models: Mapping[str, Model]
+    models: Mapping[str, OpenedModel]
     books: Books
     suite: Suite
     embedder: Embedder
@@ -83,6 +82,10 @@ class CampaignContext:
         wanted = self.config.portfolio.dev_cases
         ordered = sorted(self.material.dev, key=lambda c: c.text_key)
         return tuple(ordered if wanted is None else ordered[:wanted])
+
+    def ask_as(self, owner: Owner) -> PaidModel:
+        """The model of the owner's role, with every call booked to that owner."""
+        return self.models[owner.role].booked(self.books, owner)
 
     def record(self, kind: str, subject: str, detail: Mapping[str, Any], key: str) -> bool:
         """One ledger row; a replayed stage writes it once."""
@@ -142,9 +145,9 @@ def open_models(
     environment: Mapping[str, str],
     scripted: Mapping[str, ScriptedReply],
     stack: AsyncExitStack,
-) -> dict[str, Model]:
+) -> dict[str, OpenedModel]:
     """A model for each role, closed with `stack`; roles with equal settings share one."""
-    opened: dict[str, Model] = {}
+    opened: dict[str, OpenedModel] = {}
     for role, wanted in settings.items():
         twin = next((other for other in opened if settings[other] == wanted), None)
         if twin is not None:
@@ -155,12 +158,12 @@ def open_models(
     return opened
 
 
-def booked_models(books: Books, models: Mapping[str, Model], campaign: str) -> BookedModels:
+def booked_models(books: Books, models: Mapping[str, OpenedModel], campaign: str) -> BookedModels:
     """Binds the models of one run to their owner in the books."""
 
-    def bind(key: RunKey) -> tuple[Mapping[str, Model], Callable[[], Spend]]:
+    def bind(key: RunKey) -> tuple[Mapping[str, PaidModel], Callable[[], Spend]]:
         booked = {
-            role: books.model(model, Owner(campaign, key.loop, key.tree, key.case, key.repetition, role))
+            role: model.booked(books, Owner(campaign, key.loop, key.tree, key.case, key.repetition, role))
             for role, model in models.items()
         }
 
@@ -176,7 +179,7 @@ def booked_models(books: Books, models: Mapping[str, Model], campaign: str) -> B
 
 
 def _suite_settings(
-    campaign: str, config: CampaignConfig, models: Mapping[str, Model], observe: Observer
+    campaign: str, config: CampaignConfig, models: Mapping[str, OpenedModel], observe: Observer
 ) -> SuiteSettings:
     minutes = config.budget.minutes
 

@@ -36,13 +36,27 @@ class UserError(EvolveError):
 
 
 class WorldError(EvolveError):
-    """The outside failed. `passing` says whether trying again may help; `retry_after` is in seconds."""
+    """The outside failed. `passing` says whether trying again may help; `retry_after` is in seconds.
+
+    `halts`: every other call would fail alike (a refused key, an empty account, a long wait), so the whole campaign
+    stops and can be resumed later. `maybe_billed`: the provider may have charged for the call although no answer came.
+    """
 
     exit_code = 3
 
-    def __init__(self, message: str, *, passing: bool = True, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        passing: bool = True,
+        retry_after: float | None = None,
+        halts: bool = False,
+        maybe_billed: bool = False,
+    ) -> None:
         self.passing = passing
         self.retry_after = retry_after
+        self.halts = halts
+        self.maybe_billed = maybe_billed
         super().__init__(message)
 
 

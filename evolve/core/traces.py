@@ -55,7 +55,7 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One run. `seconds` is monotonic wall time."""
+    """One run. `seconds` is monotonic wall time. `passing`: whether a world fault may be gone at the next attempt."""
 
     tree: str
     case_fingerprint: str
@@ -66,3 +66,4 @@ class Trace:
     steps: tuple[Step, ...] = ()
     spend: Spend = Spend()
     seconds: float = 0.0
+    passing: bool = True

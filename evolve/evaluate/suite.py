@@ -147,10 +147,10 @@ class Suite:
         return result
 
     async def _persist(self, key: RunKey, case: Case) -> tuple[Trace, Score]:
-        """Attempts until there is a number, a harness fault, or no attempt left."""
+        """Attempts until there is a number, a harness fault, a fault that will not pass, or no attempt left."""
         trace, score = await self._attempt(key, case)
         for _ in range(self._settings.attempts - 1):
-            if trace.status is RunStatus.HARNESS_FAULT or score.value is not None:
+            if trace.status is RunStatus.HARNESS_FAULT or score.value is not None or not trace.passing:
                 break
             trace, score = await self._attempt(key, case, trace)
         self._count_outage(trace)

@@ -1,15 +1,18 @@
 """Models behind one protocol: local ones, OpenAI-compatible endpoints, scripts, and the wrappers around them."""
 
 from evolve.models.errors import PromptTooLong
-from evolve.models.limited import LimitedModel
+from evolve.models.limited import FixedSlots
+from evolve.models.opened import OpenedModel, PaidModel
 from evolve.models.registry import known_providers, open_model
 from evolve.models.retrying import RetryingModel, RetryPolicy
 from evolve.models.scripted import ScriptedModel, ScriptedReply
 from evolve.models.settings import ModelSettings
 
 __all__ = [
-    "LimitedModel",
+    "FixedSlots",
     "ModelSettings",
+    "OpenedModel",
+    "PaidModel",
     "PromptTooLong",
     "RetryPolicy",
     "RetryingModel",

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from evolve.core.errors import UserError
-from evolve.core.messages import Model
-from evolve.models.limited import LimitedModel
+from evolve.models.limited import FixedSlots
 from evolve.models.names import describe_nearest
-from evolve.models.retrying import RetryingModel, RetryPolicy
+from evolve.models.opened import OpenedModel
+from evolve.models.retrying import RetryPolicy
 from evolve.models.scripted import ScriptedModel, ScriptedReply
 from evolve.models.settings import ModelSettings
 
-_Open = Callable[[ModelSettings, Mapping[str, str], Mapping[str, ScriptedReply]], Model]
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What providers may take from outside the settings: keys from the environment, scripts, a folder for mail."""
+
+    environment: Mapping[str, str]
+    scripted: Mapping[str, ScriptedReply]
+    mailbox: Path | None
+
+
+_Open = Callable[[ModelSettings, Surroundings], OpenedModel]
 _SETTINGS_OF_ALL = frozenset({"model"})
 _OPENAI_KEY = "OPENAI_API_KEY"
 
@@ -30,8 +41,9 @@ def open_model(
     *,
     environment: Mapping[str, str],
     scripted: Mapping[str, ScriptedReply] = MappingProxyType({}),
-) -> Model:
-    """A model, with its limits and retries around it. Nothing is started or connected before the first reply.
+    mailbox: Path | None = None,
+) -> OpenedModel:
+    """A model with its limits and retries. Nothing is started or connected before the first reply.
 
     `environment` is read for the key of the provider in use, and for nothing else. Raises UserError, naming the
     nearest known name, for an unknown provider or model, and for a setting that the provider has no use for.
@@ -54,47 +66,50 @@ def open_model(
             place=f"model {settings.model!r}",
             fix=f"remove it; this provider takes {', '.join(sorted(useful))}",
         )
-    return opener(settings, environment, scripted)
+    return opener(settings, Surroundings(environment, scripted, mailbox))
 
 
-def _open_local(settings: ModelSettings, _: Mapping[str, str], __: Mapping[str, ScriptedReply]) -> Model:
+def _open_local(settings: ModelSettings, _: Surroundings) -> OpenedModel:
     from evolve.models.local import LocalModel, WorkerPlan  # httpx is slow to import
     from evolve.models.local.weights import check_runtime, find_weights
 
     check_runtime()
     plan = WorkerPlan(settings.model, find_weights(settings.name), settings.context_tokens)
-    return _retry(LocalModel(plan, workers=settings.workers, timeout_seconds=settings.timeout_seconds), settings)
+    model = LocalModel(plan, workers=settings.workers, timeout_seconds=settings.timeout_seconds)
+    return OpenedModel(model, FixedSlots(settings.workers), _retry(settings))
 
 
-def _open_openai(settings: ModelSettings, environment: Mapping[str, str], _: Mapping[str, ScriptedReply]) -> Model:
+def _open_openai(settings: ModelSettings, around: Surroundings) -> OpenedModel:
     from evolve.models.openai import Endpoint, OpenAIModel  # the SDK is slow to import
 
     key_name = settings.api_key_env or ("" if settings.base_url else _OPENAI_KEY)
-    if key_name and not environment.get(key_name):
+    if key_name and not around.environment.get(key_name):
         raise UserError(
             f"the environment variable {key_name} is not set",
             place=f"model {settings.model!r}",
             fix=f"export {key_name}=… with the provider's key, or name another variable in api_key_env",
         )
-    endpoint = Endpoint(settings.name, key=environment.get(key_name, ""), key_name=key_name)
+    endpoint = Endpoint(settings.name, key=around.environment.get(key_name, ""), key_name=key_name)
     if settings.base_url:
         endpoint = replace(endpoint, base_url=_check_url(settings.base_url))
     endpoint = replace(endpoint, timeout_seconds=settings.timeout_seconds)
-    return _retry(LimitedModel(OpenAIModel(endpoint), settings.concurrency), settings)
+    return OpenedModel(OpenAIModel(endpoint), FixedSlots(settings.concurrency), _retry(settings))
 
 
-def _open_scripted(settings: ModelSettings, _: Mapping[str, str], scripted: Mapping[str, ScriptedReply]) -> Model:
-    if settings.name not in scripted:
+def _open_scripted(settings: ModelSettings, around: Surroundings) -> OpenedModel:
+    if settings.name not in around.scripted:
         raise UserError(
             f"there is no script {settings.name!r}",
             place=f"model {settings.model!r}",
-            fix=describe_nearest(settings.name, scripted) or "no script was given: scripts are passed by the caller",
+            fix=describe_nearest(settings.name, around.scripted)
+            or "no script was given: scripts are passed by the caller",
         )
-    return ScriptedModel(settings.name, scripted[settings.name], seed=settings.seed)
+    model = ScriptedModel(settings.name, around.scripted[settings.name], seed=settings.seed)
+    return OpenedModel(model)
 
 
-def _retry(model: Model, settings: ModelSettings) -> Model:
-    return RetryingModel(model, RetryPolicy(attempts=settings.max_retries + 1))
+def _retry(settings: ModelSettings) -> RetryPolicy:
+    return RetryPolicy(attempts=settings.max_retries + 1)
 
 
 def _check_url(url: str) -> str:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from evolve.core.errors import WorldError
 from evolve.core.messages import Capability, Model, ModelReply, ModelRequest
+from evolve.core.waiting import waiting
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """`attempts` counts the first call too; all waits are in seconds.
 
-    A provider that asks for more than `longest_asked` is not waited for: the fault is raised, so that the caller can
-    stop and resume later.
+    A provider that asks for more than `longest_asked` is not waited for: the fault is raised as one that halts, so that
+    the campaign stops and is resumed later.
     """
 
     attempts: int = 5
@@ -27,8 +29,25 @@ class RetryPolicy:
     longest_asked: float = 60.0
 
 
+class Hearing:
+    """A request whose follower, where there is one, is overheard."""
+
+    def __init__(self, request: ModelRequest) -> None:
+        self.begun = False
+        self._tell = request.on_text
+        self.request = request if self._tell is None else replace(request, on_text=self._hear)
+
+    def _hear(self, piece: str) -> None:
+        self.begun = True
+        if self._tell is not None:
+            self._tell(piece)
+
+
 class RetryingModel:
-    """Retries passing WorldErrors of `inner` with exponential waits and jitter, never sooner than a provider asks."""
+    """Retries passing WorldErrors of `inner` with exponential waits and jitter, never sooner than a provider asks.
+
+    A reply whose text has begun to arrive is not asked for again: its follower has heard the beginning.
+    """
 
     def __init__(
         self,
@@ -44,6 +63,10 @@ class RetryingModel:
         )
         self._sleep = sleep
 
+    async def _wait(self, seconds: float) -> None:
+        with waiting():
+            await self._sleep(seconds)
+
     @property
     def identity(self) -> str:
         """The inner model's."""
@@ -56,23 +79,40 @@ class RetryingModel:
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """The inner model's reply; after the last attempt its last WorldError."""
-        attempts = AsyncRetrying(
-            retry=retry_if_exception(self._may_pass),
-            stop=stop_after_attempt(self._policy.attempts),
-            wait=self._choose_wait,
-            sleep=self._sleep,
-            reraise=True,
-        )
-        return await attempts(self._inner.reply, request)
+        try:
+            if self._policy.attempts == 1:
+                return await self._inner.reply(request)
+            return await self._try_again(Hearing(request))
+        except WorldError as fault:
+            raise self._halted(fault) from fault.__cause__
 
     async def close(self) -> None:
         """Closes the inner model."""
         await self._inner.close()
 
+    async def _try_again(self, heard: Hearing) -> ModelReply:
+        attempts = AsyncRetrying(
+            retry=retry_if_exception(lambda fault: not heard.begun and self._may_pass(fault)),
+            stop=stop_after_attempt(self._policy.attempts),
+            wait=self._choose_wait,
+            sleep=self._wait,
+            reraise=True,
+        )
+        return await attempts(self._inner.reply, heard.request)
+
     def _may_pass(self, fault: BaseException) -> bool:
-        if not isinstance(fault, WorldError) or not fault.passing:
+        if not isinstance(fault, WorldError) or not fault.passing or fault.halts:
             return False
         return fault.retry_after is None or fault.retry_after <= self._policy.longest_asked
+
+    def _halted(self, fault: WorldError) -> WorldError:
+        """The fault, as one that halts the campaign when the provider asks for a long wait."""
+        asked = fault.retry_after
+        if fault.halts or not fault.passing or asked is None or asked <= self._policy.longest_asked:
+            return fault
+        until = datetime.now(UTC) + timedelta(seconds=asked)
+        words = f"{fault}\n  fix: the provider asks to wait {asked:,.0f} s; resume after {until:%Y-%m-%d %H:%M} UTC"
+        return WorldError(words, retry_after=asked, halts=True, maybe_billed=fault.maybe_billed)
 
     def _choose_wait(self, state: RetryCallState) -> float:
         fault = state.outcome.exception() if state.outcome else None

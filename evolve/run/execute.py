@@ -1,6 +1,7 @@
 """execute(tree, input) -> Trace: the only place where a harness meets its models.
 
-Whatever goes wrong inside a run becomes the trace's run status. Only a reached budget and a bug leave this function.
+Whatever goes wrong inside a run becomes the trace's run status. Only a reached budget, a fault that would end every
+other run too, and a bug leave this function.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from evolve.core.hashing import JSONValue, derive_seed
 from evolve.core.messages import Model
 from evolve.core.protocols import Embedder, TreeStore
 from evolve.core.traces import RunStatus, Spend, Step, Trace
+from evolve.core.waiting import RunClock
 from evolve.run.limits import MeteredModel, RunMeter
 from evolve.run.prepare import PreparedHarness, Preparer
 from workflows.kit import Kit
@@ -47,7 +49,7 @@ class Executor:
         return self._preparer.prepare(tree)
 
     async def execute(self, key: RunKey, value: JSONValue) -> Trace:
-        """One run. Raises BudgetExceeded and UserError (an invalid tree, a missing model role); nothing else."""
+        """One run. Raises BudgetExceeded, UserError (an invalid tree, a missing role) and WorldErrors that halt."""
         harness = self.prepare(key.tree)
         models, spent = self._models(key)
         require_roles(harness, models)
@@ -61,17 +63,18 @@ class Executor:
             seed=derive_seed("run", key.case, key.repetition),
         )
         start = time.monotonic()
-        status, output, error, steps = await _attempt(harness, value, kit)
+        ending = await _attempt(harness, value, kit)
         return Trace(
             tree=key.tree,
             case_fingerprint=key.case,
             repetition=key.repetition,
-            status=status,
-            output=output,
-            error=error,
-            steps=steps,
+            status=ending.status,
+            output=ending.output,
+            error=ending.error,
+            steps=ending.steps,
             spend=spent(),
             seconds=time.monotonic() - start,
+            passing=ending.passing,
         )
 
 
@@ -87,24 +90,39 @@ def require_roles(harness: PreparedHarness, models: Mapping[str, Model]) -> None
         )
 
 
-Attempt = tuple[RunStatus, JSONValue, str, tuple[Step, ...]]
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a run ended, without its costs."""
+
+    status: RunStatus
+    steps: tuple[Step, ...]
+    output: JSONValue = None
+    error: str = ""
+    passing: bool = True
 
 
-async def _attempt(harness: PreparedHarness, value: JSONValue, kit: Kit) -> Attempt:
+async def _attempt(harness: PreparedHarness, value: JSONValue, kit: Kit) -> _Ending:
     """Runs the workflow under the harness's time limit and sorts what happened into a run status."""
     seconds = harness.manifest.limits.timeout_seconds
     steps: list[Step] = []
+
+    def fault(error: str) -> _Ending:
+        return _Ending(RunStatus.HARNESS_FAULT, tuple(steps), error=error)
+
     try:
-        async with asyncio.timeout(seconds):
-            outcome = await harness.workflow.run(value, kit, steps=steps)
-    except HarnessFault as fault:
-        return RunStatus.HARNESS_FAULT, None, str(fault), tuple(steps)
+        async with asyncio.timeout(seconds) as limit:
+            with RunClock(limit).running():
+                outcome = await harness.workflow.run(value, kit, steps=steps)
+    except HarnessFault as own:
+        return fault(str(own))
     except TimeoutError:
-        return RunStatus.HARNESS_FAULT, None, f"timed out after {seconds:g} s (limits.timeout_seconds)", tuple(steps)
+        return fault(f"timed out after {seconds:g} s (limits.timeout_seconds)")
     except WorldError as world:
-        return RunStatus.WORLD_FAULT, None, str(world), tuple(steps)
+        if world.halts:
+            raise
+        return _Ending(RunStatus.WORLD_FAULT, tuple(steps), error=str(world), passing=world.passing)
     except (BudgetExceeded, UserError, HeldoutSealed, asyncio.CancelledError):
         raise
     except Exception as crash:  # the door: a crash inside a harness is the harness's, and the campaign goes on
-        return RunStatus.HARNESS_FAULT, None, f"crashed: {type(crash).__name__}: {crash}", tuple(steps)
-    return RunStatus.FINISHED, outcome.output, "", outcome.steps
+        return fault(f"crashed: {type(crash).__name__}: {crash}")
+    return _Ending(RunStatus.FINISHED, outcome.steps, outcome.output)

@@ -55,6 +55,7 @@ def _usage_document(usage: Usage) -> dict[str, int]:
         "completion_tokens": usage.completion_tokens,
         "cached_tokens": usage.cached_tokens,
         "cache_write_tokens": usage.cache_write_tokens,
+        "cache_write_1h_tokens": usage.cache_write_1h_tokens,
     }
 
 

@@ -121,6 +121,7 @@ class JournalStore:
             "completion_tokens": call.usage.completion_tokens,
             "cached_tokens": call.usage.cached_tokens,
             "cache_write_tokens": call.usage.cache_write_tokens,
+            "cache_write_1h_tokens": call.usage.cache_write_1h_tokens,
             "seconds": call.seconds,
             "note": call.note,
         }
@@ -146,14 +147,14 @@ _ROWS: Select[Any] = select(
 
 def _call(row: Sequence[Any]) -> CallRow:
     reserved_usd, reserved_prompt, reserved_completion, state, ended_at = row[12:17]
-    usd, seconds, note, has_reply = row[21:]
+    usd, seconds, note, has_reply = row[22:]
     return CallRow(
         **dict(zip(_SAME, row, strict=False)),
         reserved_usd=_money(reserved_usd),
         reserved_usage=Usage(reserved_prompt, reserved_completion),
         state=state or "in_flight",
         ended_at=ended_at,
-        usage=Usage(*row[17:21]) if state else Usage(),
+        usage=Usage(*row[17:22]) if state else Usage(),
         usd=_money(usd),
         seconds=seconds or 0.0,
         note=note or "",

@@ -10,7 +10,7 @@ from sqlalchemy import inspect, text
 from evolve.core.errors import UserError
 from evolve.store.database import Database
 
-SCHEMA = "0001"
+SCHEMA = "0002"
 """The last step under migrations/versions."""
 
 

@@ -160,6 +160,28 @@ call_ends = Table(
     Column("completion_tokens", Integer, nullable=False),
     Column("cached_tokens", Integer, nullable=False),
     Column("cache_write_tokens", Integer, nullable=False),
+    Column("cache_write_1h_tokens", Integer, nullable=False, server_default="0"),
     Column("seconds", Float, nullable=False),
     Column("note", Text, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("created_at", String(32), nullable=False),
+    Column("campaign", Text, nullable=False, index=True),
+    Column("holder", Text, nullable=False),
+    Column("renewed_at", String(32), nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("ended", Text, nullable=False),
+)
+
+effects = Table(
+    "effects",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("created_at", String(32), nullable=False),
+    Column("campaign", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
 )

@@ -19,7 +19,7 @@ from evolve.core.traces import RunStatus
 from evolve.evaluate.scorers import open_scorer
 from evolve.evaluate.scorers.custom import CustomOptions
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
-from evolve.models.scripted import ScriptedModel
+from evolve.models import OpenedModel, ScriptedModel
 from evolve.run.execute import Executor
 from evolve.store import Home
 
@@ -44,7 +44,7 @@ def harness() -> dict[str, bytes]:
 async def run(tmp_path: Path, home: Home, reply: Any) -> dict[str, Any]:
     (tmp_path / "scorer.py").write_text(RAISING)
     scorer = open_scorer(CustomOptions(kind="custom", path="scorer.py"), tmp_path)
-    model = ScriptedModel("faulty", reply)
+    model = OpenedModel(ScriptedModel("faulty", reply))
     books = Books(home, "faults", Caps(), PriceBook(), "full")
     executor = Executor(home.trees, booked_models(books, {"agent": model}, "faults"), None)
     settings = SuiteSettings(campaign="faults", models={"agent": model.identity}, concurrency=4)

@@ -5,7 +5,7 @@ import pytest
 
 from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import Message, ModelRequest
-from evolve.models import LimitedModel, PromptTooLong, RetryingModel, RetryPolicy, ScriptedModel
+from evolve.models import FixedSlots, OpenedModel, PromptTooLong, RetryingModel, RetryPolicy, ScriptedModel
 
 REQUEST = ModelRequest((Message("user", "q"),))
 
@@ -73,6 +73,7 @@ async def test_a_long_wait_asked_for_is_not_waited() -> None:
     with pytest.raises(WorldError) as caught:
         await model.reply(REQUEST)
     assert caught.value.retry_after == 86_400.0
+    assert caught.value.halts
     assert (script.calls, waits) == (1, [])
 
 
@@ -88,14 +89,14 @@ async def test_no_more_calls_in_flight_than_the_limit() -> None:
             flying -= 1
             return reply
 
-    model = LimitedModel(Counting("c", lambda request, rng: "x", 0.005), 3)
+    model = OpenedModel(Counting("c", lambda request, rng: "x", 0.005), FixedSlots(3), RetryPolicy())
     await asyncio.gather(*(model.reply(REQUEST) for _ in range(20)))
     assert most == 3
 
 
 async def test_wrappers_keep_the_face_of_the_model() -> None:
     inner = ScriptedModel("face", lambda request, rng: "x")
-    outer = RetryingModel(LimitedModel(inner, 1))
+    outer = OpenedModel(RetryingModel(inner), FixedSlots(1), RetryPolicy())
     assert (outer.identity, outer.capabilities) == (inner.identity, inner.capabilities)
     await outer.close()
     await outer.close()
@@ -103,4 +104,33 @@ async def test_wrappers_keep_the_face_of_the_model() -> None:
 
 def test_a_limit_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        LimitedModel(ScriptedModel("x", lambda request, rng: "x"), 0)
+        FixedSlots(0)
+
+
+async def test_a_reply_that_has_begun_to_stream_is_not_asked_for_again() -> None:
+    class Breaking(ScriptedModel):
+        async def reply(self, request: ModelRequest) -> object:  # type: ignore[override]
+            assert request.on_text is not None
+            request.on_text("half an ans")
+            raise WorldError("the stream broke", maybe_billed=True)
+
+    heard: list[str] = []
+    model = RetryingModel(Breaking("b", lambda request, rng: "x"), RetryPolicy())
+    with pytest.raises(WorldError, match="broke"):
+        await model.reply(ModelRequest((Message("user", "q"),), on_text=heard.append))
+    assert heard == ["half an ans"]
+
+
+async def test_a_fault_that_halts_is_never_retried() -> None:
+    script = Stumbles(WorldError("the account is empty", halts=True))
+    model, waits = wrap(script)
+    with pytest.raises(WorldError, match="empty"):
+        await model.reply(REQUEST)
+    assert (script.calls, waits) == (1, [])
+
+
+async def test_a_long_wait_halts_even_where_nothing_is_retried() -> None:
+    model, _ = wrap(Stumbles(WorldError("429", retry_after=86_400.0)), attempts=1)
+    with pytest.raises(WorldError, match="resume after") as caught:
+        await model.reply(REQUEST)
+    assert caught.value.halts

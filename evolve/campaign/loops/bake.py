@@ -44,9 +44,7 @@ def _unbaked(params: Mapping[str, object]) -> bool:
 def _kit(context: CampaignContext, plan: RoundPlan, proposal: Proposal) -> Kit:
     what = f"offsets of {proposal.source} for {proposal.shape}"
     models = {
-        role: context.books.model(
-            context.models[role], Owner(context.id, plan.loop, plan.parent, what, plan.number, role)
-        )
+        role: context.ask_as(Owner(context.id, plan.loop, plan.parent, what, plan.number, role))
         for role in context.config.serving_models
     }
     tools = {name: tool.tool_schema() for name, tool in harness_tools(proposal.files).items()}

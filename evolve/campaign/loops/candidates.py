@@ -137,7 +137,7 @@ async def _from_model(context: CampaignContext, plan: RoundPlan, index: int, kno
     request = model_request(files, known.failures, dev_aggregate(context), known.history, settings)
     owner = Owner(context.id, plan.loop, plan.parent, f"round {plan.number}", index, "proposer")
     try:
-        reply = await context.books.model(context.models["proposer"], owner).reply(request)
+        reply = await context.ask_as(owner).reply(request)
         return read_model_proposal(reply.text, files, seen=known.seen, leaks=known.leaks)
     except ProposalRefused as refusal:
         return Refused("model", refusal.kind, refusal.reason)
