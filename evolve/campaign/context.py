@@ -123,10 +123,16 @@ def _require_batch(config: CampaignConfig, fit: int) -> None:
 
 @asynccontextmanager
 async def open_context(
-    campaign: str, inputs: CampaignInputs, home: Home, material: Material, observe: Observer
+    campaign: str,
+    inputs: CampaignInputs,
+    home: Home,
+    material: Material,
+    observe: Observer,
+    time_left: float | None = None,
 ) -> AsyncIterator[CampaignContext]:
-    """Opens models, scorer, embedder and books; ends them on the way out."""
+    """Opens models, scorer, embedder and books; ends them on the way out. No run starts after `time_left` seconds."""
     config = inputs.config
+    deadline = None if time_left is None else time.monotonic() + time_left
     async with AsyncExitStack() as stack:
         models = open_models(config.models, inputs.environment, inputs.scripted, stack)
         scorer = open_scorer(config.scorer, inputs.root)
@@ -136,7 +142,7 @@ async def open_context(
         books = Books(home, campaign, caps, PriceBook(), config.journal)
         stack.push_async_callback(books.close)
         executor = Executor(home.trees, booked_models(books, models, campaign), embedder)
-        suite = Suite(executor, scorer, home.results, _suite_settings(campaign, config, models, observe))
+        suite = Suite(executor, scorer, home.results, _suite_settings(campaign, config, models, observe, deadline))
         yield CampaignContext(campaign, inputs, home, material, models, books, suite, embedder, scorer, observe)
 
 
@@ -179,9 +185,12 @@ def booked_models(books: Books, models: Mapping[str, OpenedModel], campaign: str
 
 
 def _suite_settings(
-    campaign: str, config: CampaignConfig, models: Mapping[str, OpenedModel], observe: Observer
+    campaign: str,
+    config: CampaignConfig,
+    models: Mapping[str, OpenedModel],
+    observe: Observer,
+    deadline: float | None,
 ) -> SuiteSettings:
-    minutes = config.budget.minutes
 
     def on_result(evaluation: Evaluation, result: Result) -> None:
         observe("run", loop=evaluation.loop, status=result.status.value, value=result.value)
@@ -190,6 +199,6 @@ def _suite_settings(
         campaign=campaign,
         models={role: models[role].identity for role in config.serving_models},
         concurrency=config.models["agent"].lanes,
-        deadline=None if minutes is None else time.monotonic() + 60 * minutes,
+        deadline=deadline,
         on_result=on_result,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,9 +13,16 @@ from evolve.core.scores import Scorecard
 from evolve.store import Home, NewVersion, VersionRow
 from portfolios.portfolio import PortfolioContent, parse_content
 
+_VERSION = re.compile(r"\S+@(\d+): ")
+
+
+def seed_key(context: CampaignContext) -> str:
+    """The key under which this campaign commits its seed."""
+    return f"seed/{context.id}"
+
 
 def commit_seed(context: CampaignContext, content: PortfolioContent) -> int:
-    """Makes the seed version 1, live and marked unproven; returns its number."""
+    """Makes the seed version 1, live and marked unproven; returns its number. A repeated call changes nothing."""
     versions, name = context.home.versions, context.config.portfolio.name
     new = NewVersion(
         name,
@@ -22,11 +30,11 @@ def commit_seed(context: CampaignContext, content: PortfolioContent) -> int:
         {"kind": "seed", "unproven": "the starting point; nothing was compared"},
         parent=None,
         reason=f"seed of campaign {context.id}",
-        key=f"seed/{context.id}",
+        key=seed_key(context),
         content_hash=content.content_hash(),
     )
     row = versions.commit_and_move(new, expected=None)
-    show_in_git(context.home, row)
+    show_in_git(context.home, name)
     return row.number
 
 
@@ -80,8 +88,9 @@ def commit_challenger(
     context: CampaignContext, content: PortfolioContent, evidence: Mapping[str, Any], expected: int
 ) -> int:
     """Commits and makes live in one transaction; PointerMoved when somebody else moved `live` since the gate."""
+    name = context.config.portfolio.name
     new = NewVersion(
-        context.config.portfolio.name,
+        name,
         content.as_json(),
         dict(evidence),
         parent=expected,
@@ -90,24 +99,32 @@ def commit_challenger(
         content_hash=content.content_hash(),
     )
     row = context.home.versions.commit_and_move(new, expected=expected)
-    show_in_git(context.home, row)
+    show_in_git(context.home, name)
     return row.number
 
 
-def show_in_git(home: Home, row: VersionRow) -> None:
-    """A commit of the version on the branch named like its portfolio, one folder a member, for `git log` and clones.
+def show_in_git(home: Home, name: str) -> None:
+    """A commit of each version on the branch named like its portfolio, one folder a member, for `git log` and clones.
 
-    The database decides what is live; a crash before this commit is made good when the stage runs again.
+    The database decides what is live. Versions that a crash kept from the branch are brought up first.
     """
-    files = {
+    ref = f"refs/heads/{name}"
+    tip = home.trees.tip(ref)
+    shown = _VERSION.match(tip[1]) if tip else None
+    for row in home.versions.list(name):
+        if shown is None or row.number > int(shown[1]):
+            tree = home.trees.put(_version_files(home, row))
+            tip = home.trees.tip(ref)
+            message = f"{row.name}@{row.number}: {row.reason}\n"
+            home.trees.commit(tree, ref=ref, message=message, parents=[tip[0]] if tip else [])
+
+
+def _version_files(home: Home, row: VersionRow) -> dict[str, bytes]:
+    return {
         f"{short(tree)}/{path}": data
         for tree in parse_content(row.content).trees
         for path, data in home.trees.get(tree).items()
     }
-    ref, message = f"refs/heads/{row.name}", f"{row.name}@{row.number}: {row.reason}\n"
-    tip = home.trees.tip(ref)
-    if tip is None or tip[1] != message:
-        home.trees.commit(home.trees.put(files), ref=ref, message=message, parents=[tip[0]] if tip else [])
 
 
 def roll_back(home: Home, name: str, to: int, reason: str) -> VersionRow:
@@ -119,5 +136,5 @@ def roll_back(home: Home, name: str, to: int, reason: str) -> VersionRow:
         name, old.content, evidence, live, reason, key=f"rollback/{uuid.uuid4().hex}", content_hash=old.content_hash
     )
     row = home.versions.commit_and_move(new, expected=live)
-    show_in_git(home, row)
+    show_in_git(home, name)
     return row

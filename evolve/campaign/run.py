@@ -16,7 +16,8 @@ from evolve.campaign.context import CampaignContext, CampaignInputs, Material, o
 from evolve.campaign.graph import build_graph
 from evolve.campaign.identity import campaign_fingerprints, require_unchanged
 from evolve.campaign.observe import Observer
-from evolve.core.errors import BudgetExceeded, EvolveError, UserError
+from evolve.campaign.session import Session, open_session
+from evolve.core.errors import BudgetExceeded, UserError
 from evolve.store import Home
 
 ENDED = ("finished", "cancelled")
@@ -63,22 +64,30 @@ async def resume_campaign(
 async def _drive(
     campaign: str, inputs: CampaignInputs, home: Home, material: Material, observe: Observer, answer: str | None = None
 ) -> CampaignOutcome:
-    with home.campaigns.lock(campaign):
-        async with open_context(campaign, inputs, home, material, observe) as context, _saver(home) as saver:
+    async with open_session(home, campaign) as session:
+        time_left = _time_left(inputs.config, session)
+        async with (
+            open_context(campaign, inputs, home, material, observe, time_left) as context,
+            _saver(home) as saver,
+        ):
             _check_fingerprints(context)
             graph = build_graph(context, saver)
             home.campaigns.set_status(campaign, "running")
             try:
                 state, question = await _invoke(graph, campaign, answer)
+                session.ended = "waiting" if question else "finished"
             except BudgetExceeded:
-                home.campaigns.set_status(campaign, "budget")
+                session.ended = "budget"
                 raise
-            except EvolveError:
-                home.campaigns.set_status(campaign, "stopped")
-                raise
-            status = "waiting" if question else "finished"
-            home.campaigns.set_status(campaign, status)
-            return CampaignOutcome(campaign, status, state, question)
+            finally:
+                home.campaigns.set_status(campaign, session.ended)
+            return CampaignOutcome(campaign, session.ended, state, question)
+
+
+def _time_left(config: CampaignConfig, session: Session) -> float | None:
+    """Seconds of `budget.minutes` that earlier sessions have left; None without that cap."""
+    minutes = config.budget.minutes
+    return None if minutes is None else 60 * minutes - session.worked
 
 
 async def _invoke(graph: Any, campaign: str, answer: str | None) -> tuple[dict[str, Any], dict[str, Any] | None]:

@@ -7,6 +7,7 @@ from evolve.store.campaigns import CampaignLock, CampaignRow, CampaignStore
 from evolve.store.database import Database
 from evolve.store.home import Home, open_home
 from evolve.store.journal import JournalStore
+from evolve.store.leases import Lease, LeaseStore
 from evolve.store.ledger import Ledger, LedgerRow
 from evolve.store.pointers import PointerMove
 from evolve.store.results import ResultStore, StoredResult
@@ -26,6 +27,8 @@ __all__ = [
     "GitTrees",
     "Home",
     "JournalStore",
+    "Lease",
+    "LeaseStore",
     "Ledger",
     "LedgerRow",
     "NewVersion",

@@ -19,6 +19,7 @@ from evolve.store.artifacts import Artifacts
 from evolve.store.campaigns import CampaignStore
 from evolve.store.database import Database, sqlite_url
 from evolve.store.journal import JournalStore
+from evolve.store.leases import LeaseStore
 from evolve.store.ledger import Ledger
 from evolve.store.packing import utc_now
 from evolve.store.results import ResultStore
@@ -63,6 +64,11 @@ class Home:
     def campaigns(self) -> CampaignStore:
         """Campaigns and their locks."""
         return CampaignStore(self.database, self.path / "locks")
+
+    @cached_property
+    def leases(self) -> LeaseStore:
+        """Who works, or worked, on a campaign."""
+        return LeaseStore(self.database)
 
     @cached_property
     def artifacts(self) -> Artifacts:

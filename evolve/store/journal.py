@@ -17,6 +17,7 @@ from evolve.core.traces import Spend
 from evolve.store.calls import CallEnd, CallRow, CallStart
 from evolve.store.database import Database
 from evolve.store.packing import unpack_json
+from evolve.store.sqlite import insert_new
 from evolve.store.tables import call_ends, calls
 
 _PAGE = 2000
@@ -49,6 +50,14 @@ class JournalStore:
     def post_end(self, call: CallEnd) -> None:
         """Writes an end that nobody waits for. Should it be lost, the call counts at its reservation."""
         self._database.group.post(self._insert_end, self._end_columns(call))
+
+    def bury(self, campaign: str, note: str) -> None:
+        """Ends the calls in flight of a campaign whose process is dead, at what they had reserved."""
+        lost = [row for row in self.iter(campaign) if row.state == "in_flight"]
+        ends = [CallEnd(row.id, "abandoned", row.reserved_usage, row.reserved_usd, note=note) for row in lost]
+        if ends:
+            with self._database.write() as connection:
+                connection.execute(insert_new(call_ends), [self._end_columns(end) for end in ends])
 
     def iter(self, campaign: str) -> Iterator[CallRow]:
         """Every call of a campaign in the order of their starts, read page by page so that no writer waits."""

@@ -176,12 +176,3 @@ leases = Table(
     Column("seconds", Float, nullable=False),
     Column("ended", Text, nullable=False),
 )
-
-effects = Table(
-    "effects",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("created_at", String(32), nullable=False),
-    Column("campaign", Text, nullable=False),
-    Column("outcome", Text, nullable=False),
-)

@@ -17,6 +17,7 @@ from pygit2.enums import FileMode, Option
 from evolve.core.errors import PointerMoved, UserError, WorldError
 from evolve.core.protocols import Files
 from evolve.store.packing import utc_now
+from evolve.store.ref_locks import writing
 from evolve.store.tree_paths import check_paths
 
 _HEX = frozenset("0123456789abcdef")
@@ -49,7 +50,8 @@ class GitTrees:
             oid = self._write(nested)
             name = f"refs/evolve/trees/{oid}"
             if self._repository.references.get(name) is None:
-                self._repository.references.create(name, oid)
+                with writing(self.path, name):
+                    self._repository.references.create(name, oid, force=True)
             return str(oid)
 
     def get(self, tree: str) -> dict[str, bytes]:
@@ -74,7 +76,7 @@ class GitTrees:
 
         Repeating a commit whose effect stands (same tree, message and parents at the tip) changes nothing.
         """
-        with self._lock, _world_errors(self.path):
+        with self._lock, _world_errors(self.path), writing(self.path, ref):
             root = self._tree(tree)
             tip = self._tip(ref)
             if tip is not None and _is_same(tip, root, message, parents):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -133,3 +136,31 @@ def test_a_folder_that_is_no_repository_is_a_world_error(tmp_path: Path) -> None
     (tmp_path / "t.git").mkdir()
     with pytest.raises(WorldError, match="cannot be used"):
         GitTrees(tmp_path / "t.git")
+
+
+def test_a_lock_that_a_killed_process_left_does_not_stop_the_next_one(tmp_path: Path) -> None:
+    trees = GitTrees(tmp_path / "t.git")
+    tree = GitTrees(tmp_path / "other.git").put({"a": b"y"})
+    left = tmp_path / "t.git" / "refs/evolve/trees" / f"{tree}.lock"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    assert trees.put({"a": b"y"}) == tree
+    branch = tmp_path / "t.git" / "refs/heads/desk.lock"
+    branch.touch()
+    os.utime(branch, (0, 0))
+    commit = trees.commit(tree, ref="refs/heads/desk", message="m", parents=[])
+    assert trees.tip("refs/heads/desk") == (commit, "m")
+
+
+def test_a_young_lock_of_somebody_else_on_a_branch_is_waited_for(tmp_path: Path) -> None:
+    trees = GitTrees(tmp_path / "t.git")
+    tree = trees.put({"a": b"y"})
+    held = tmp_path / "t.git" / "refs/heads/desk.lock"
+    held.parent.mkdir(parents=True, exist_ok=True)
+    held.touch()
+    releaser = threading.Timer(0.3, held.unlink)
+    releaser.start()
+    started = time.monotonic()
+    trees.commit(tree, ref="refs/heads/desk", message="m", parents=[])
+    releaser.join()
+    assert time.monotonic() - started >= 0.25

@@ -6,7 +6,7 @@ from typing import Any
 
 from evolve.campaign.context import CampaignContext
 from evolve.campaign.measure import measure
-from evolve.campaign.publish import behaviour_of, commit_seed, record_behaviour
+from evolve.campaign.publish import behaviour_of, commit_seed, record_behaviour, seed_key
 from evolve.campaign.stages.fit import seed_content
 from evolve.campaign.state import CampaignState
 from evolve.core.cases import Split
@@ -17,8 +17,10 @@ async def measure_baseline(context: CampaignContext, state: CampaignState) -> di
     seed = context.material.seed_tree
     train = await measure(context, seed, Split.TRAIN, "baseline")
     dev = await measure(context, seed, Split.DEV, "baseline")
-    version = context.home.versions.pointer(context.config.portfolio.name)
-    if version is None:
+    versions, name = context.home.versions, context.config.portfolio.name
+    version = versions.pointer(name)
+    if version is None or versions.get(name, version).key == seed_key(context):
+        # Also when a crash came after the commit: what follows it is done again, and nothing happens twice.
         version = commit_seed(context, await seed_content(context))
         record_behaviour(context, version, behaviour_of(context, {}, [train, dev]))
     context.record(
@@ -28,7 +30,7 @@ async def measure_baseline(context: CampaignContext, state: CampaignState) -> di
         key="baseline",
     )
     context.observe("note", text=f"seed: {_points(train.mean())} on train, {_points(dev.mean())} on dev")
-    return {"seed": seed, "baseline": f"{context.config.portfolio.name}@{version}", "rounds_done": 0, "accepted": []}
+    return {"seed": seed, "baseline": f"{name}@{version}", "rounds_done": 0, "accepted": []}
 
 
 def _points(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Leases of running campaigns, effects that must happen once, and cache writes kept for an hour."""
+"""Leases of running campaigns, and cache writes that are kept for an hour."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Adds two tables and one column."""
+    """Adds a table and a column."""
     op.add_column("call_ends", sa.Column("cache_write_1h_tokens", sa.Integer(), nullable=False, server_default="0"))
     op.create_table(
         "leases",
@@ -25,17 +25,9 @@ def upgrade() -> None:
         sa.Column("ended", sa.Text(), nullable=False),
     )
     op.create_index("ix_leases_campaign", "leases", ["campaign"])
-    op.create_table(
-        "effects",
-        sa.Column("key", sa.Text(), primary_key=True),
-        sa.Column("created_at", sa.String(32), nullable=False),
-        sa.Column("campaign", sa.Text(), nullable=False),
-        sa.Column("outcome", sa.Text(), nullable=False),
-    )
 
 
 def downgrade() -> None:
     """Takes them away again."""
-    op.drop_table("effects")
     op.drop_table("leases")
     op.drop_column("call_ends", "cache_write_1h_tokens")
