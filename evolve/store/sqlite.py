@@ -64,7 +64,7 @@ def world_errors(place: str) -> Iterator[None]:
     except (DBAPIError, sqlite3.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         message, passing = _FAULTS.get(_primary_code(cause), (f"failing: {cause}", False))
-        raise WorldError(f"{place} is {message}", passing=passing) from error
+        raise WorldError(f"{place} is {message}", passing=passing, halts=not passing) from error
 
 
 def _primary_code(error: BaseException | None) -> int:

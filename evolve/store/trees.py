@@ -182,4 +182,4 @@ def _world_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (pygit2.GitError, OSError) as error:
-        raise WorldError(f"the tree store {path} cannot be used: {error}", passing=False) from error
+        raise WorldError(f"the tree store {path} cannot be used: {error}", passing=False, halts=True) from error
