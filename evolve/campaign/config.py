@@ -12,9 +12,12 @@ from evolve.core.names import nearest
 from evolve.core.yaml_document import read_document
 from evolve.data import DataSettings
 from evolve.evaluate.guards import GuardSettings
-from evolve.evaluate.scorers import ScorerSettings
+from evolve.evaluate.scorers import JUDGE_ROLE, ScorerSettings
 from evolve.models import ModelSettings
 from harnesses.catalog.order import ENTRIES
+
+CAMPAIGN_ROLES = frozenset({"proposer", JUDGE_ROLE})
+"""Model roles that improve or grade; members never see them."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
@@ -135,8 +138,8 @@ class CampaignConfig(Section):
 
     @property
     def serving_models(self) -> dict[str, ModelSettings]:
-        """The roles that members run on: all but the proposer, which only campaigns need."""
-        return {role: settings for role, settings in self.models.items() if role != "proposer"}
+        """The roles that members run on: all but those that only campaigns need."""
+        return {role: settings for role, settings in self.models.items() if role not in CAMPAIGN_ROLES}
 
     @field_validator("goal")
     @classmethod
@@ -158,6 +161,12 @@ class CampaignConfig(Section):
             loop: LoopSettings | None = getattr(self.loops, name)
             if loop and "model" in loop.proposers and "proposer" not in self.models:
                 raise ValueError(f"loops.{name}.proposers has 'model': add models.proposer, or use catalog alone")
+        return self
+
+    @model_validator(mode="after")
+    def _judge_has_model(self) -> CampaignConfig:
+        if self.scorer.kind == "judge" and JUDGE_ROLE not in self.models:
+            raise ValueError("the scorer is a judge: add models.judge, the model that grades")
         return self
 
 

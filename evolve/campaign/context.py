@@ -16,12 +16,12 @@ from evolve.campaign.observe import Observer
 from evolve.core.cases import Case, Dataset, Split
 from evolve.core.errors import UserError
 from evolve.core.protocols import Embedder, Scorer
-from evolve.core.scores import Result
+from evolve.core.scores import Asked, Result
 from evolve.core.traces import Spend
 from evolve.data import load_cases, split_cases
 from evolve.embed import open_embedder
 from evolve.evaluate.heldout import SealedCases, seal
-from evolve.evaluate.scorers import open_scorer
+from evolve.evaluate.scorers import JUDGE_ROLE, Judge, open_scorer
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
 from evolve.models import ModelSettings, OpenedModel, PaidModel, ScriptedReply, open_model
 from evolve.run.execute import BookedModels, Executor, RunKey
@@ -135,13 +135,14 @@ async def open_context(
     deadline = None if time_left is None else time.monotonic() + time_left
     async with AsyncExitStack() as stack:
         models = open_models(config.models, inputs.environment, inputs.scripted, stack)
-        scorer = open_scorer(config.scorer, inputs.root)
-        stack.push_async_callback(scorer.close)
         embedder = open_embedder(config.portfolio.embedder)
         caps = Caps(calls=config.budget.calls, usd=config.budget.usd, tokens=config.budget.tokens)
         books = Books(home, campaign, caps, PriceBook(), config.journal)
         stack.push_async_callback(books.close)
-        executor = Executor(home.trees, booked_models(books, models, campaign), embedder)
+        scorer = open_scorer(config.scorer, inputs.root, _judge(books, models, campaign))
+        stack.push_async_callback(scorer.close)
+        serving = {role: models[role] for role in config.serving_models}
+        executor = Executor(home.trees, booked_models(books, serving, campaign), embedder)
         suite = Suite(executor, scorer, home.results, _suite_settings(campaign, config, models, observe, deadline))
         yield CampaignContext(campaign, inputs, home, material, models, books, suite, embedder, scorer, observe)
 
@@ -182,6 +183,18 @@ def booked_models(books: Books, models: Mapping[str, OpenedModel], campaign: str
         return booked, spent
 
     return bind
+
+
+def _judge(books: Books, models: Mapping[str, OpenedModel], campaign: str) -> Judge | None:
+    """The model of the role `judge`, its calls booked to the run that it grades."""
+    opened = models.get(JUDGE_ROLE)
+    if opened is None:
+        return None
+
+    def booked(asked: Asked) -> PaidModel:
+        return opened.booked(books, Owner(campaign, asked.loop, asked.tree, asked.case, asked.repetition, JUDGE_ROLE))
+
+    return Judge(opened.identity, booked)
 
 
 def _suite_settings(

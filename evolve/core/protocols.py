@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evolve.core.hashing import JSONValue
-from evolve.core.scores import Score
+from evolve.core.scores import Asked, Score
 
 Files = Mapping[str, bytes]
 """A file tree: POSIX relative path → bytes."""
@@ -52,10 +52,11 @@ class Scorer(Protocol):
         """Name, settings and source hash; part of every result key."""
         ...
 
-    async def score(self, output: JSONValue, expected: JSONValue) -> Score:
+    async def score(self, output: JSONValue, expected: JSONValue, asked: Asked | None = None) -> Score:
         """Never raises for a bad output: a wrong answer is 0. What cannot be told is ungraded.
 
-        Raises ScorerFault (evolve.evaluate) when the scorer itself failed.
+        `asked` is the run that gave the output; only a scorer that is a model needs it. Raises ScorerFault
+        (evolve.evaluate) when the scorer itself failed.
         """
         ...
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from evolve.core.hashing import JSONValue
 from evolve.core.traces import RunStatus
 
 
@@ -39,6 +40,17 @@ class Score:
         if not (math.isfinite(raw) and 0 <= raw <= 1):
             return cls.ungraded(f"the scorer returned {raw!r}, outside [0, 1]")
         return cls(float(raw), reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The run that an output came from, for scorers that must know the question or have costs of their own."""
+
+    input: JSONValue
+    tree: str
+    case: str
+    repetition: int
+    loop: str
 
 
 @dataclass(frozen=True, slots=True)

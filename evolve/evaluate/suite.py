@@ -14,7 +14,7 @@ from evolve.core.cases import Case, Split
 from evolve.core.errors import BudgetExceeded, EvolveError, HeldoutSealed, WorldError
 from evolve.core.hashing import JSONValue, content_hash
 from evolve.core.protocols import Scorer
-from evolve.core.scores import Result, Score, Scorecard
+from evolve.core.scores import Asked, Result, Score, Scorecard
 from evolve.core.traces import RunStatus, Trace
 from evolve.evaluate.scorers.base import FaultCounter, ScorerFault
 from evolve.run.execute import Executor, RunKey
@@ -174,7 +174,8 @@ class Suite:
         if trace.status is not RunStatus.FINISHED:
             return trace, Score.ungraded(f"{trace.status.value}: {trace.error}")
         try:
-            score = await self._scorer.score(trace.output, case.expected)
+            asked = Asked(case.input, key.tree, key.case, key.repetition, key.loop)
+            score = await self._scorer.score(trace.output, case.expected, asked)
         except ScorerFault as fault:
             self._faults.failed(case.id, fault)
             return trace, Score.ungraded(f"scorer fault: {fault}")

@@ -81,9 +81,7 @@ def test_a_resume_names_what_changed_and_spends_nothing(name: str, stopped: tupl
     home.close()
 
 
-def test_another_engine_version_is_named(
-    stopped: tuple[Project, Home, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_engine_version_is_named(stopped: tuple[Project, Home, str], monkeypatch: pytest.MonkeyPatch) -> None:
     project, home, campaign = stopped
     started = identity.__version__
     monkeypatch.setattr(identity, "__version__", "99.0.0")

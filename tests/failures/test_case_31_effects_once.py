@@ -92,11 +92,19 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return effects(folder)
 
 
-@pytest.mark.parametrize(
-    ("effect", "occurrence"),
-    [("version", 1), ("version", 2), ("alpha", 1), ("branch", 1), ("branch", 2), ("look", 2), ("verdict", 1)]
-    + [("conclusion", 1)],
-)
+EFFECTS = [
+    ("version", 1),
+    ("version", 2),
+    ("alpha", 1),
+    ("branch", 1),
+    ("branch", 2),
+    ("look", 2),
+    ("verdict", 1),
+    ("conclusion", 1),
+]
+
+
+@pytest.mark.parametrize(("effect", "occurrence"), EFFECTS)
 def test_the_effect_happens_once(effect: str, occurrence: int, tmp_path: Path, whole: dict[str, Any]) -> None:
     folder = tmp_path / "small"
     write_project(folder, 120)

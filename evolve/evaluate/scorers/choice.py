@@ -7,7 +7,7 @@ from typing import Literal
 
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue, normal_text
-from evolve.core.scores import Score
+from evolve.core.scores import Asked, Score
 from evolve.evaluate.scorers.base import Options, scorer_identity, shown, text_of
 
 AROUND = " \t\n\"'`*.,:;!()[]{}“”‘’«»"
@@ -34,7 +34,7 @@ class ChoiceScorer:
             )
         self.identity = scorer_identity(options, sys.modules[__name__])
 
-    async def score(self, output: JSONValue, expected: JSONValue) -> Score:
+    async def score(self, output: JSONValue, expected: JSONValue, asked: Asked | None = None) -> Score:
         """Ungraded when the expected value is not a label."""
         wanted = normal_label(text_of(expected) or "")
         if not wanted or (self._labels and wanted not in self._labels):

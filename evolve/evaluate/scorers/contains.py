@@ -7,7 +7,7 @@ import sys
 from typing import Literal
 
 from evolve.core.hashing import JSONValue, normal_text
-from evolve.core.scores import Score
+from evolve.core.scores import Asked, Score
 from evolve.evaluate.scorers.base import Options, scorer_identity, shown, text_of
 
 
@@ -26,7 +26,7 @@ class ContainsScorer:
         self._options = options
         self.identity = scorer_identity(options, sys.modules[__name__])
 
-    async def score(self, output: JSONValue, expected: JSONValue) -> Score:
+    async def score(self, output: JSONValue, expected: JSONValue, asked: Asked | None = None) -> Score:
         """Ungraded when there is no text to look for: every output contains the empty text."""
         items = expected if isinstance(expected, list) else [expected]
         needles = [normal_text(text_of(item) or "") for item in items]

@@ -18,7 +18,7 @@ from pydantic import Field
 import evolve
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue, sha256_hex
-from evolve.core.scores import Score
+from evolve.core.scores import Asked, Score
 from evolve.evaluate.scorers.base import Options, ScorerFault, scorer_identity
 from evolve.evaluate.scorers.pipe import ChildPipe
 
@@ -72,7 +72,7 @@ class CustomScorer:
             [sys.executable, "-P", "-X", "utf8", *script], path.resolve().parent, self._options.most_reply_bytes
         )
 
-    async def score(self, output: JSONValue, expected: JSONValue) -> Score:
+    async def score(self, output: JSONValue, expected: JSONValue, asked: Asked | None = None) -> Score:
         """ScorerFault when the function raised, was late or its process ended; the next case finds a fresh child."""
         request = {"id": next(self._numbers), "output": output, "expected": expected}
         loop = asyncio.get_running_loop()

@@ -6,7 +6,7 @@ import sys
 from typing import Literal
 
 from evolve.core.hashing import JSONValue, normal_text
-from evolve.core.scores import Score
+from evolve.core.scores import Asked, Score
 from evolve.evaluate.scorers.base import Options, same_json, scorer_identity, shown, text_of
 
 
@@ -25,7 +25,7 @@ class ExactScorer:
         self._options = options
         self.identity = scorer_identity(options, sys.modules[__name__])
 
-    async def score(self, output: JSONValue, expected: JSONValue) -> Score:
+    async def score(self, output: JSONValue, expected: JSONValue, asked: Asked | None = None) -> Score:
         """Ungraded when `any_of` finds no list of accepted answers."""
         if self._options.any_of and not (isinstance(expected, list) and expected):
             return Score.ungraded(f"expected {shown(expected)} is not a list of accepted answers")

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from evolve.core.hashing import JSONValue, normal_text
-from evolve.core.scores import Score
+from evolve.core.scores import Asked, Score
 from evolve.evaluate.scorers.base import Options, same_json, scorer_identity, shown, text_of
 from evolve.evaluate.scorers.numeric import near, read_number
 
@@ -41,7 +41,7 @@ class JsonFieldsScorer:
         self._options = options
         self.identity = scorer_identity(options, sys.modules[__name__])
 
-    async def score(self, output: JSONValue, expected: JSONValue) -> Score:
+    async def score(self, output: JSONValue, expected: JSONValue, asked: Asked | None = None) -> Score:
         """Ungraded when the expected value is no object; a text output is read as JSON."""
         if not isinstance(expected, dict):
             return Score.ungraded(f"expected {shown(expected)} is not an object")

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from evolve.core.hashing import JSONValue
-from evolve.core.scores import Score
+from evolve.core.scores import Asked, Score
 from evolve.evaluate.scorers.base import Options, scorer_identity, shown
 
 NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:\.\d+)?(?:[eE][-+]?\d{1,3})?"
@@ -39,7 +39,7 @@ class NumericScorer:
         self._options = options
         self.identity = scorer_identity(options, sys.modules[__name__])
 
-    async def score(self, output: JSONValue, expected: JSONValue) -> Score:
+    async def score(self, output: JSONValue, expected: JSONValue, asked: Asked | None = None) -> Score:
         """Ungraded when the expected value is no number."""
         wanted = read_number(expected)
         if wanted is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from evolve.core.errors import UserError
 from evolve.core.names import nearest
 from evolve.core.protocols import Scorer
 from evolve.evaluate.scorers.base import Options
@@ -16,6 +18,7 @@ from evolve.evaluate.scorers.contains import ContainsOptions, ContainsScorer
 from evolve.evaluate.scorers.custom import CustomOptions, CustomScorer
 from evolve.evaluate.scorers.exact import ExactOptions, ExactScorer
 from evolve.evaluate.scorers.json_fields import JsonFieldsOptions, JsonFieldsScorer
+from evolve.evaluate.scorers.judge import JUDGE_ROLE, JudgeModel, JudgeOptions, JudgeScorer
 from evolve.evaluate.scorers.numeric import NumericOptions, NumericScorer
 
 KINDS: Mapping[str, type[Options]] = {
@@ -25,6 +28,7 @@ KINDS: Mapping[str, type[Options]] = {
     "contains": ContainsOptions,
     "choice": ChoiceOptions,
     "custom": CustomOptions,
+    "judge": JudgeOptions,
 }
 
 OPENERS: Mapping[type[Options], Callable[[Any, Path], Scorer]] = {
@@ -58,7 +62,13 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 ScorerSettings = Annotated[
     Annotated[
-        ExactOptions | NumericOptions | JsonFieldsOptions | ContainsOptions | ChoiceOptions | CustomOptions,
+        ExactOptions
+        | NumericOptions
+        | JsonFieldsOptions
+        | ContainsOptions
+        | ChoiceOptions
+        | CustomOptions
+        | JudgeOptions,
         Field(discriminator="kind"),
     ],
     BeforeValidator(_check_names),
@@ -66,6 +76,20 @@ ScorerSettings = Annotated[
 """What a campaign file says under `scorer:`: the `kind`, and the options of that kind."""
 
 
-def open_scorer(settings: Options, root: Path) -> Scorer:
+@dataclass(frozen=True)
+class Judge:
+    """The model that grades, where one is configured."""
+
+    identity: str
+    model: JudgeModel
+
+
+def open_scorer(settings: Options, root: Path, judge: Judge | None = None) -> Scorer:
     """The scorer for its settings; paths are relative to `root`, the folder of the campaign file. Raises UserError."""
+    if isinstance(settings, JudgeOptions):
+        if judge is None:
+            raise UserError(
+                "the scorer is a judge, and no model is named for it", place="models", fix=f"add models.{JUDGE_ROLE}"
+            )
+        return JudgeScorer(settings, judge.model, judge.identity)
     return OPENERS[type(settings)](settings, root)
