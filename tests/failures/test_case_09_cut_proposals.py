@@ -1,4 +1,4 @@
-"""Case 9: a proposal cut before its fence closes, an open <think>, prose: refused as `format`, booked, live as it was."""
+"""Case 9: a proposal cut before its fence closes, an open think block, prose: refused as `format`, and booked."""
 
 from __future__ import annotations
 
