@@ -11,6 +11,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 
+from evolve.campaign.capable import require_capable_seed
 from evolve.campaign.config import CampaignConfig, read_campaign
 from evolve.campaign.context import CampaignContext, CampaignInputs, Material, open_context, read_material
 from evolve.campaign.graph import build_graph
@@ -71,6 +72,7 @@ async def _drive(
             _saver(home) as saver,
         ):
             _check_fingerprints(context)
+            require_capable_seed(context)
             graph = build_graph(context, saver)
             home.campaigns.set_status(campaign, "running")
             try:

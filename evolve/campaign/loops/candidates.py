@@ -11,27 +11,17 @@ from evolve.campaign.context import CampaignContext
 from evolve.campaign.loops.bake import bake_offsets
 from evolve.campaign.loops.failures import dev_aggregate, failure_excerpts
 from evolve.campaign.loops.plan import RoundPlan
+from evolve.campaign.loops.sieve import Refused, Sieve
 from evolve.core.cases import Case
 from evolve.core.errors import WorldError
 from evolve.core.hashing import derive_seed
-from evolve.core.protocols import Files
 from harnesses.answer import ProposalRefused, read_model_proposal
 from harnesses.catalog.order import ENTRIES, CatalogSettings, catalog_proposals
-from harnesses.check import check_harness
 from harnesses.excerpts import FailureExcerpt
-from harnesses.leak import LeakIndex, build_leak_index, leak_check
-from harnesses.proposal import Proposal, normal_tree_hash
+from harnesses.leak import LeakIndex, build_leak_index
+from harnesses.proposal import Proposal
 from harnesses.propose import AskSettings, model_request
 from harnesses.shapes import Example, shape_name
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A proposal that never became a candidate; its cost is booked all the same."""
-
-    source: str
-    kind: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -73,7 +63,8 @@ async def propose(
         known = Known(seen, history, leaks, failure_excerpts(context, plan))
         for index in range(plan.settings.model_proposals):
             found.append(await _from_model(context, plan, index, known))
-    return _without_repeats(context.home.trees.get(plan.parent), found, seen, leaks)
+    sieve = Sieve(context, context.home.trees.get(plan.parent), seen, leaks)
+    return [sieve.sift(item) for item in found]
 
 
 def _from_catalog(context: CampaignContext, plan: RoundPlan) -> list[Proposal]:
@@ -150,29 +141,3 @@ async def _baked(context: CampaignContext, plan: RoundPlan, proposal: Proposal) 
         return await bake_offsets(context, plan, proposal)
     except WorldError as error:
         return Refused(proposal.source, "world", f"its calibration could not be measured: {error}")
-
-
-def _without_repeats(
-    parent: Files, found: Sequence[Proposal | Refused], seen: Collection[str], leaks: LeakIndex
-) -> list[Proposal | Refused]:
-    """Catalog proposals pass the same checks as a model's: duplicate, static check, leak."""
-    known = {*seen, normal_tree_hash(parent)}
-    kept: list[Proposal | Refused] = []
-    for item in found:
-        if isinstance(item, Proposal):
-            refusal = _refusal(item, known, parent, leaks)
-            known.add(item.normal_hash)
-            kept.append(refusal or item)
-        else:
-            kept.append(item)
-    return kept
-
-
-def _refusal(item: Proposal, known: Collection[str], parent: Files, leaks: LeakIndex) -> Refused | None:
-    if item.normal_hash in known:
-        return Refused(item.source, "duplicate", "equal to its parent or to an earlier proposal, but for white space")
-    if problems := check_harness(item.files):
-        return Refused(item.source, "check", "; ".join(str(p) for p in problems))
-    if found := leak_check(parent, item.files, leaks):
-        return Refused(item.source, "leak", f"text of {len({x.case_id for x in found})} cases would enter the tree")
-    return None

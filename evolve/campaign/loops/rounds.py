@@ -7,8 +7,9 @@ from typing import Any
 from evolve.campaign.config import CampaignConfig
 from evolve.campaign.context import CampaignContext
 from evolve.campaign.loops.accept import try_proposal
-from evolve.campaign.loops.candidates import Refused, propose
+from evolve.campaign.loops.candidates import propose
 from evolve.campaign.loops.plan import RoundPlan
+from evolve.campaign.loops.sieve import Refused
 from evolve.campaign.measure import measure
 from evolve.campaign.state import CampaignState
 from evolve.core.cases import Split
