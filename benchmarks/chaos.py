@@ -3,8 +3,8 @@
     python benchmarks/chaos.py [--quick] [--json] [--kills N] [--seed S]
 
 A parent that has imported everything forks a child for each turn. A child runs a small campaign with a scripted model
-and is killed, either at a numbered durable write (just before or just after a commit of any of its databases, a git
-object or a git reference) or at a random time. The next child resumes and is killed again; a third one ends the
+and is killed at a numbered durable write: just before or just after a commit of any of its databases, a git object or a
+git reference. The next child resumes and is killed again, at another write or at a random time; a third one ends the
 campaign, and a fourth tries to resume what has ended. Each ending is compared with that of an uninterrupted run.
 
 `violations` counts endings that differ in any way that lasts: version hash and content, versions, pointers, verdict,
@@ -38,9 +38,6 @@ FAST_DISK = "/dev/shm" if Path("/dev/shm").is_dir() else None
 TURN_SECONDS = 60.0
 BATCH = 4
 """Trials a worker is given at a time."""
-
-TIMED_SHARE = 4
-"""Every so many kills come at a random time instead of at a numbered write."""
 
 
 @dataclass
@@ -128,7 +125,7 @@ def trial(setting: Setting, seed: int) -> Tally:
     shutil.copytree(setting.base / "template", folder)
     acknowledged: set[str] = set()
     for turn in range(2):
-        timed = (2 * seed + turn) % TIMED_SHARE == 0
+        timed = turn == 1 and seed % 2 == 0
         point = 1 + rng.randrange(setting.points) if turn else 1 + seed % setting.points
         wait = rng.uniform(0.0, setting.seconds) if timed else None
         if not fork(run_child, folder, None if timed else Kill(point), kill_after=wait):
@@ -168,8 +165,8 @@ def differences(wanted: dict[str, Any], found: dict[str, Any]) -> list[str]:
     return problems + list(found["books"])
 
 
-def run(kills: int, seed: int = 0, workers: int = 2) -> tuple[Tally, dict[str, Any]]:
-    """At least so many kills. Trials run side by side; each forks its own children."""
+def run(kills: int, seed: int, every_point: bool, workers: int = 2) -> tuple[Tally, dict[str, Any]]:
+    """At least so many kills, and with `every_point` one at each. Trials run side by side; each forks its children."""
     warm_up()
     total = Tally()
     with tempfile.TemporaryDirectory(dir=FAST_DISK) as scratch:
@@ -181,7 +178,7 @@ def run(kills: int, seed: int = 0, workers: int = 2) -> tuple[Tally, dict[str, A
         setting = Setting(base, wanted, points, seconds)
         number = seed
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
-            while total.kills < kills:
+            while total.kills < kills or (every_point and total.trials < points):
                 numbers = range(number, number + workers * BATCH)
                 number = numbers.stop
                 for part in pool.map(trial, [setting] * len(numbers), numbers):
@@ -191,14 +188,14 @@ def run(kills: int, seed: int = 0, workers: int = 2) -> tuple[Tally, dict[str, A
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="20 kills instead of 300")
+    parser.add_argument("--quick", action="store_true", help="20 kills instead of one at every durable write")
     parser.add_argument("--json", action="store_true", help="only the last line")
     parser.add_argument("--kills", type=int, default=None)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    kills = options.kills or (20 if options.quick else 300)
+    every_point = not options.quick and options.kills is None
     started = time.monotonic()
-    total, facts = run(kills, options.seed)
+    total, facts = run(options.kills or (300 if every_point else 20), options.seed, every_point)
     if not options.json:
         print(
             f"{facts['durable_writes']} durable writes, {facts['calls']} calls in a run that ends {facts['conclusion']}"
