@@ -31,16 +31,17 @@ class Books:
             self._accounts.add(Account(row.role, row.loop, row.candidate), row.spend)
             replies.read(row)
         self.budget = Budget(caps, Amount.of(self.spend()))
+        self.prices = prices
         self._desk = Desk(self.budget, prices, home.journal, self._keeping, self._accounts, replies)
 
     def model(self, inner: Model, owner: Owner, slots: Slots = UNLIMITED) -> BookedModel:
         """`inner` with every call booked to `owner`, in a slot. UserError for a dollar cap on an unpriced model."""
         caps = self.budget.caps
-        if caps.usd is not None and caps.calls is None and not self._desk.prices.knows(inner.identity):
+        if caps.usd is not None and caps.calls is None and not self.prices.knows(inner.identity):
             raise UserError(
                 f"the model {inner.identity!r} has no known price, so a cap of ${caps.usd} could not be kept",
                 place="budget.usd",
-                fix="state its price, or cap the calls as well with budget.calls",
+                fix="state its price in budget.prices, or cap the calls as well with budget.calls",
             )
         return BookedModel(inner, owner, self._desk, slots)
 

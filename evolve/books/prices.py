@@ -60,6 +60,14 @@ class PriceBook:
         self._rates: dict[int, Rates | None] = {}
         self._bounding: dict[tuple[str, datetime], tuple[Rates, ...] | None] = {}
 
+    @classmethod
+    def pinned(cls, described: Mapping[str, Any]) -> PriceBook:
+        """The book that knows one model, at the rates that `describe` gave."""
+        book = cls()
+        rates = described["rates"]
+        book._models[described["model"]] = None if rates is None else Rates.of(rates)
+        return book
+
     def price(self, identity: str, usage: Usage) -> Decimal | None:
         """The exact price of one call now; None when the model has no known price. ValueError for impossible usage."""
         rates = self._rates_at(identity, self._clock())
@@ -82,15 +90,24 @@ class PriceBook:
         return self._find(identity) is _FREE
 
     def describe(self, identity: str) -> dict[str, JSONValue]:
-        """Where a price comes from, for the campaign record: a source with its version, or `unknown`."""
-        found = self._find(identity)
+        """A price for the campaign record: the model, the source with its version or `unknown`, and the rates now."""
+        found, rates = self._find(identity), self._rates_at(identity, self._clock())
         if found is _FREE:
             source = "free: runs on this machine"
         elif isinstance(found, Rates):
             source = "override"
         else:
-            source = f"genai-prices {version('genai-prices')}" if self.knows(identity) else "unknown"
-        return {"model": identity, "source": source}
+            source = f"genai-prices {version('genai-prices')}" if rates is not None else "unknown"
+        document = rates.document() if rates is not None else None
+        return {"model": identity, "source": source, "rates": document}
+
+    def words(self, identity: str) -> str:
+        """`$3 in and $15 out a million (genai-prices 1.0)`, or that it is unknown."""
+        rates = self._rates_at(identity, self._clock())
+        source = self.describe(identity)["source"]
+        if rates is None:
+            return "price unknown"
+        return f"${rates.prompt.words} in and ${rates.completion.words} out a million ({source})"
 
     def _rates_at(self, identity: str, moment: datetime) -> Rates | None:
         found = self._find(identity)

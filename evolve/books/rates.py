@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
+from typing import Any
 
 from evolve.core.messages import Usage
+
+KINDS = ("prompt", "completion", "cached", "cache_write", "cache_write_1h")
+"""What is priced by the million tokens."""
 
 _MILLION = -6
 _EXACT_DIGITS = 60
@@ -26,6 +31,23 @@ class Rate:
             if prompt_tokens > threshold:
                 price = tier_price
         return price
+
+    @property
+    def words(self) -> str:
+        """`3`, or `3 (6 above 200000 prompt tokens)`: dollars per million."""
+        higher = "".join(f" ({price} above {start} prompt tokens)" for start, price in self.tiers)
+        return f"{self.base}{higher}"
+
+    @property
+    def document(self) -> list[list[str]]:
+        """[threshold, price] of each tier, the base first, as text."""
+        return [["0", str(self.base)], *([str(start), str(price)] for start, price in self.tiers)]
+
+    @classmethod
+    def of(cls, document: Sequence[Sequence[str]]) -> Rate:
+        """What `document` describes."""
+        (_, base), *tiers = document
+        return cls(Decimal(base), tuple((int(start), Decimal(price)) for start, price in tiers))
 
     @property
     def dearest(self) -> Decimal:
@@ -59,6 +81,16 @@ class Rates:
             (usage.completion_tokens, self.completion),
         )
         return self._total([(count, rate.at(at)) for count, rate in parts if count])
+
+    def document(self) -> dict[str, Any]:
+        """As text, for the campaign record: dollars per million tokens by tier, and dollars per call."""
+        return {**{kind: getattr(self, kind).document for kind in KINDS}, "per_call": str(self.per_call)}
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Rates:
+        """What `document` describes."""
+        rates = {kind: Rate.of(document[kind]) for kind in KINDS}
+        return cls(**rates, per_call=Decimal(document["per_call"]))
 
     def bound(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
         """At least the bill of any call with at most so many tokens, however they are cached or tiered."""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from evolve.books import PriceOverride
 from evolve.core.names import nearest
 from evolve.core.yaml_document import read_document
 from evolve.data import DataSettings
@@ -109,6 +110,8 @@ class BudgetSettings(Section):
     usd: Decimal | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=1)
     minutes: float | None = Field(default=None, gt=0)
+    prices: dict[str, PriceOverride] = {}
+    """dollars per million tokens of models without a listed price, by `provider:model` or by `model`"""
 
     @model_validator(mode="after")
     def _has_cap(self) -> BudgetSettings:

@@ -101,17 +101,24 @@ def _seconds_per_call(config: CampaignConfig, home: Home | None) -> tuple[float,
 
 
 def _usd(config: CampaignConfig, calls: int) -> tuple[Decimal | None, str]:
-    """Dollars at 600 prompt and 100 generated tokens a call; None when the agent's model has no price."""
-    price = PriceBook().price(config.models["agent"].model, Usage(prompt_tokens=600, completion_tokens=100))
+    """Dollars at 600 prompt and 100 generated tokens a call; None when the agent's model has no price.
+
+    UserError for a dollar cap that a model without a price would make worthless.
+    """
+    prices = PriceBook(config.budget.prices)
+    unpriced = sorted({m.model for m in config.models.values() if not prices.knows(m.model)})
+    if unpriced and config.budget.usd is not None and config.budget.calls is None:
+        raise UserError(
+            f"a dollar cap needs a price, and {unpriced[0]!r} has none",
+            place="budget.usd",
+            fix="state its price in budget.prices, or cap the calls as well with budget.calls",
+        )
+    agent = config.models["agent"].model
+    price = prices.price(agent, Usage(prompt_tokens=600, completion_tokens=100))
     if price is None:
-        if config.budget.usd is not None:
-            raise UserError(
-                f"a dollar cap needs a price, and {config.models['agent'].model!r} has none",
-                place="budget.usd",
-                fix="use budget.calls instead, or a model with a known price",
-            )
-        return None, "price unknown: dollars cannot be said"
-    return price * calls, "600 prompt and 100 generated tokens a call"
+        return None, f"the price of {agent} is unknown: dollars cannot be said"
+    note = f"; {', '.join(unpriced)} unpriced, so dollars are a lower bound" if unpriced else ""
+    return price * calls, f"600 prompt and 100 generated tokens a call at {prices.words(agent)}{note}"
 
 
 def _warnings(

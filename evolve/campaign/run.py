@@ -18,6 +18,7 @@ from evolve.campaign.graph import build_graph
 from evolve.campaign.identity import campaign_fingerprints, require_unchanged
 from evolve.campaign.observe import Observer
 from evolve.campaign.session import Session, open_session
+from evolve.campaign.terms import record_terms
 from evolve.core.errors import BudgetExceeded, UserError
 from evolve.store import Home
 
@@ -73,6 +74,7 @@ async def _drive(
         ):
             _check_fingerprints(context)
             require_capable_seed(context)
+            record_terms(context)
             graph = build_graph(context, saver)
             home.campaigns.set_status(campaign, "running")
             try:

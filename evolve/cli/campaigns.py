@@ -94,19 +94,39 @@ def _finish(outcome: Any, story: dict[str, Any], as_json: bool) -> None:
 
 def status(
     campaign: Annotated[str | None, typer.Argument(help="A campaign id; all of them when left out.")] = None,
+    spend: Annotated[
+        str | None, typer.Option(help="What it spent, by purpose, role, loop, candidate, case or model.")
+    ] = None,
     json_: JsonFlag = False,
 ) -> None:
-    """Show all campaigns, or the whole story of one."""
+    """Show all campaigns, the whole story of one, or what it spent."""
     from evolve.report.story import campaign_status, campaign_story, story_lines
     from evolve.store import open_home
 
     with closing(open_home()) as home:
-        if campaign is None:
+        if spend is not None:
+            _show_spend(home, campaign, spend, json_)
+        elif campaign is None:
             rows = [{"campaign": r.id, "status": campaign_status(home, r.id)} for r in home.campaigns.list()]
             emit(json_, rows, [f"{r['campaign']:30} {r['status']}" for r in rows] or ["no campaigns yet"])
         else:
             story = campaign_story(home, campaign)
             emit(json_, story, story_lines(story))
+
+
+def _show_spend(home: Any, campaign: str | None, part: str, as_json: bool) -> None:
+    from evolve.core.errors import UserError
+    from evolve.core.names import nearest
+    from evolve.report.spending import PARTS, spend_document, spend_tables, table_lines
+
+    if part not in PARTS:
+        known = nearest(part, list(PARTS)) or ", ".join(PARTS)
+        raise UserError(f"nothing is spent by {part!r}", place="--spend", fix=f"did you mean {known}?")
+    if campaign is None:
+        raise UserError("which campaign?", place="--spend", fix="evolve status ID --spend PART")
+    home.campaigns.get(campaign)
+    table = {n: spend_document(s) for n, s in spend_tables(home, campaign, [part])[part].items()}
+    emit(as_json, {"campaign": campaign, "by": part, "spend": table}, table_lines(part, table))
 
 
 def why(

@@ -24,6 +24,19 @@ class Finding:
     optional: bool = False
 
 
+def check_deep() -> list[Finding]:
+    """Whether the books of this home add up: one finding for each thing that does not, or one that all is well."""
+    from evolve.report.reconcile import reconcile
+    from evolve.store import open_home
+
+    with closing(open_home()) as home:
+        found = reconcile(home)
+        calls = home.describe()["calls"]
+    if not found:
+        return [Finding("books", True, f"{calls:,} calls reconcile with usage, prices, results and caps")]
+    return [Finding("books", False, f"{item.where}: {item.what}", item.fix) for item in found]
+
+
 def check_everything() -> list[Finding]:
     """All checks, in the order a person would do them."""
     checks: list[tuple[str, Callable[[], str], bool]] = [

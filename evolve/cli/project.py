@@ -41,11 +41,14 @@ def demo(
     run_demo(directory, scripted=scripted, quiet=json_)
 
 
-def doctor(json_: JsonFlag = False) -> None:
+def doctor(
+    deep: Annotated[bool, typer.Option("--deep", help="Also whether every call in the books adds up.")] = False,
+    json_: JsonFlag = False,
+) -> None:
     """Check the installation and this home; says how to mend what is wrong."""
-    from evolve.cli.checkup import check_everything
+    from evolve.cli.checkup import check_deep, check_everything
 
-    findings = check_everything()
+    findings = check_everything() + (check_deep() if deep else [])
     lines = []
     for finding in findings:
         lines.append(f"{'ok  ' if finding.ok else 'FAIL'} {finding.name}: {finding.detail}")

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evolve.core.hashing import JSONValue, canonical_json, short
-from evolve.report.story import spend_document, spend_words
+from evolve.report.spending import spend_document, spend_words
 from evolve.run.answer import Answer
 
 

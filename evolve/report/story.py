@@ -8,6 +8,7 @@ from typing import Any
 from evolve.core.errors import UserError
 from evolve.core.hashing import short
 from evolve.core.traces import Spend
+from evolve.report.spending import spend_document, spend_tables, spend_words
 from evolve.report.words import points, verdict_words
 from evolve.store import Home
 
@@ -40,31 +41,27 @@ def campaign_story(home: Home, campaign: str) -> dict[str, Any]:
         "heldout_looks": by_kind.get("heldout_look", []),
         "verdict": _last(by_kind, "verdict"),
         "conclusion": _last(by_kind, "conclusion"),
-        "spend": {part: spend_document(s) for part, s in home.journal.spend_by(campaign, "loop").items()},
-        "spend_by_role": {part: spend_document(s) for part, s in home.journal.spend_by(campaign, "role").items()},
+        "terms": _last(by_kind, "terms"),
+        "died": by_kind.get("died", []),
+        **_spending(home, campaign),
+    }
+
+
+def _spending(home: Home, campaign: str) -> dict[str, Any]:
+    """Sums by loop, role and purpose, and their total."""
+    tables = spend_tables(home, campaign, ("loop", "role", "purpose"))
+    documents = {part: {name: spend_document(s) for name, s in table.items()} for part, table in tables.items()}
+    total = spend_document(sum(tables["purpose"].values(), Spend()))
+    return {
+        "spend": documents["loop"],
+        "spend_by_role": documents["role"],
+        "spend_by_purpose": documents["purpose"],
+        "spend_total": total,
     }
 
 
 def _last(rows: Mapping[str, list[Mapping[str, Any]]], kind: str) -> Mapping[str, Any] | None:
     return rows[kind][-1] if rows.get(kind) else None
-
-
-def spend_document(spend: Spend) -> dict[str, Any]:
-    """A Spend as JSON: dollars as text, `at_least` when some calls have no price."""
-    return {
-        "calls": spend.calls,
-        "tokens": spend.usage.total_tokens,
-        "usd": str(spend.usd),
-        "unpriced_calls": spend.unpriced_calls,
-        "at_least": spend.unpriced_calls > 0,
-    }
-
-
-def spend_words(document: Mapping[str, Any]) -> str:
-    """`128 calls, 41,002 tokens, $0.12` with ≥ and the unpriced count where a price is unknown."""
-    mark = "≥ " if document["at_least"] else ""
-    unpriced = f", {document['unpriced_calls']} calls unpriced" if document["unpriced_calls"] else ""
-    return f"{document['calls']:,} calls, {document['tokens']:,} tokens, {mark}${document['usd']}{unpriced}"
 
 
 def story_lines(story: Mapping[str, Any]) -> list[str]:
@@ -76,6 +73,9 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
         base = story["baseline"]
         lines.append(f"Seed: {points(base['train'])} points on train, {points(base['dev'])} on dev.")
     lines += _proposal_lines(story["proposals"])
+    if story["status"] == "budget" and not story["conclusion"]:
+        afforded = sum("tree" in row for row in story["proposals"])
+        lines.append(f"The budget afforded {afforded} tried proposals; raise a cap in `budget` and resume to go on.")
     if story["curation"]:
         lines.append(f"Members: {story['curation']['reason']}")
     if story["router"]:
@@ -85,8 +85,20 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
     if story["conclusion"]:
         done = story["conclusion"]
         lines.append(f"Conclusion: {done['conclusion'].replace('_', ' ')}. {done['why']}")
-    for part, spend in story["spend"].items():
-        lines.append(f"Cost of {part}: {spend_words(spend)}")
+    return lines + _cost_lines(story)
+
+
+def _cost_lines(story: Mapping[str, Any]) -> list[str]:
+    lines = [f"Cost of {part}: {spend_words(spend)}" for part, spend in story["spend"].items()]
+    purposes = story["spend_by_purpose"]
+    if len(purposes) > 1:
+        lines += [f"Cost of the {purpose}: {spend_words(spend)}" for purpose, spend in purposes.items()]
+    if story["spend"]:
+        lines.append(f"Cost in all: {spend_words(story['spend_total'])}")
+    for row in story["died"]:
+        lines.append(
+            f"Note: {row['holder']} died with {row['calls_in_flight']} calls in flight, charged at their bounds."
+        )
     return lines
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from evolve.core.errors import UserError, WorldError
 from evolve.core.hashing import JSONValue
@@ -79,6 +79,12 @@ class Home:
     def journal(self) -> JournalStore:
         """Rows of model calls."""
         return JournalStore(self.database)
+
+    def check_integrity(self) -> list[str]:
+        """What the database says of its own pages; empty when it is sound."""
+        with self.database.read() as connection:
+            lines = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+        return [str(line) for line in lines if line != "ok"]
 
     def describe(self) -> dict[str, JSONValue]:
         """Where it is, its schema, its size in bytes and how much it holds."""

@@ -71,6 +71,29 @@ class JournalStore:
                 return
             last = rows[-1].id
 
+    def replies(self, campaign: str) -> Iterator[tuple[CallRow, JSONValue]]:
+        """Every finished call of a campaign whose reply was kept, with it, page by page."""
+        last = ""
+        while True:
+            page = (
+                _ROWS.add_columns(call_ends.c.reply)
+                .where(calls.c.campaign == campaign, calls.c.id > last, call_ends.c.reply.is_not(None))
+                .order_by(calls.c.id)
+                .limit(_PAGE)
+            )
+            with self._database.read() as connection:
+                rows = connection.execute(page).all()
+            for row in rows:
+                yield _call(row[:-1]), unpack_json(row[-1])
+            if len(rows) < _PAGE:
+                return
+            last = rows[-1].id
+
+    def owners(self) -> tuple[str, ...]:
+        """Every campaign, or asker of a query, that has calls here, sorted."""
+        with self._database.read() as connection:
+            return tuple(connection.execute(select(calls.c.campaign).distinct().order_by(calls.c.campaign)).scalars())
+
     def get(self, id: str) -> CallRow | None:
         """One call."""
         with self._database.read() as connection:

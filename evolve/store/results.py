@@ -55,6 +55,19 @@ class ResultStore:
                 found.update((row["key"], _stored(row)) for row in rows)
         return found
 
+    def iter(self) -> Iterator[StoredResult]:
+        """Every result without its trace, in the order of their keys, page by page."""
+        last = ""
+        fields = [column for column in results.c if column.name != "trace"]
+        while True:
+            query = select(*fields).where(results.c.key > last).order_by(results.c.key).limit(_CHUNK)
+            with self._database.read() as connection:
+                rows = connection.execute(query).mappings().all()
+            yield from (_stored(row) for row in rows)
+            if len(rows) < _CHUNK:
+                return
+            last = rows[-1]["key"]
+
     def put(self, row: StoredResult) -> bool:
         """Keeps a result; returns once it is durable. False, and nothing is kept, when it carries no number."""
         if row.result.value is None:
@@ -96,7 +109,7 @@ def _stored(row: RowMapping) -> StoredResult:
         split=row["split"],
         case_fingerprint=row["case_fingerprint"],
         repetition=row["repetition"],
-        trace=unpack_json(row["trace"]),
+        trace=unpack_json(row["trace"]) if "trace" in row else None,
         result=_read_result(json.loads(row["result"])),
     )
 
