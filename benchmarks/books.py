@@ -3,8 +3,8 @@
     python benchmarks/books.py [--quick] [--json] [--runs N] [--seed S]
 
 Every run draws caps, concurrency, latencies, cached and written tokens in both wire forms, refusals, broken answers
-that were billed all the same, cancellations, retries and restarts of the books on their journal. The provider knows what
-it was asked and what it really charged.
+that were billed all the same, cancellations, retries and restarts of the books on their journal. The provider knows
+what it was asked and what it really charged.
 
 `cap_exceeded`: runs in which a call began beyond the call cap, or the provider's true charges passed a cap.
 `mismatches`: runs in which a finished call differs from the provider's account in a token or in exact dollars, journal,

@@ -6,6 +6,7 @@ from evolve.books.documents import JournalMode
 from evolve.books.model import BookedModel
 from evolve.books.owner import Owner
 from evolve.books.prices import PriceBook, PriceOverride
+from evolve.books.recorded import NotRecorded, RecordedModel
 from evolve.books.slots import UNLIMITED, Slots, SlotUse
 
 __all__ = [
@@ -16,9 +17,11 @@ __all__ = [
     "Budget",
     "Caps",
     "JournalMode",
+    "NotRecorded",
     "Owner",
     "PriceBook",
     "PriceOverride",
+    "RecordedModel",
     "Reservation",
     "SlotUse",
     "Slots",

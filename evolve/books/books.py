@@ -19,10 +19,20 @@ from evolve.store import Home
 class Books:
     """Opens on the journal of `campaign`: what was paid counts against the caps, and finished calls are replayed.
 
-    Calls that were in flight when an earlier process died count at their reserved amount for ever: nobody knows.
+    Calls that were in flight when an earlier process died count at their reserved amount for ever: nobody knows. With
+    `closed` nothing is asked: what the journal does not answer fails as it failed then, or as NotRecorded.
     """
 
-    def __init__(self, home: Home, campaign: str, caps: Caps, prices: PriceBook, journal: JournalMode = "full") -> None:
+    def __init__(
+        self,
+        home: Home,
+        campaign: str,
+        caps: Caps,
+        prices: PriceBook,
+        journal: JournalMode = "full",
+        *,
+        closed: bool = False,
+    ) -> None:
         self.campaign = campaign
         self._accounts = Accounts()
         self._keeping = Keeping(journal)
@@ -32,7 +42,7 @@ class Books:
             replies.read(row)
         self.budget = Budget(caps, Amount.of(self.spend()))
         self.prices = prices
-        self._desk = Desk(self.budget, prices, home.journal, self._keeping, self._accounts, replies)
+        self._desk = Desk(self.budget, prices, home.journal, self._keeping, self._accounts, replies, closed)
 
     def model(self, inner: Model, owner: Owner, slots: Slots = UNLIMITED) -> BookedModel:
         """`inner` with every call booked to `owner`, in a slot. UserError for a dollar cap on an unpriced model."""

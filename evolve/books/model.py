@@ -13,6 +13,7 @@ from evolve.books.documents import Keeping
 from evolve.books.occurrences import Occurrences
 from evolve.books.owner import Owner
 from evolve.books.prices import PriceBook
+from evolve.books.recorded import NotRecorded
 from evolve.books.replies import Replies
 from evolve.books.slots import UNLIMITED, Slots
 from evolve.core.errors import EvolveError, WorldError
@@ -36,6 +37,7 @@ class Desk:
     keeping: Keeping
     accounts: Accounts
     replies: Replies
+    closed: bool = False
 
 
 class BookedModel:
@@ -88,6 +90,8 @@ class BookedModel:
                     if request.on_text is not None and reply.text:
                         request.on_text(reply.text)
                     return reply
+                if self._desk.closed:
+                    raise self._unanswered(request, key, request_hash)
                 async with AsyncExitStack() as stack:
                     with waiting():
                         slot = await stack.enter_async_context(self._slots.take())
@@ -141,6 +145,15 @@ class BookedModel:
         if not heard and reply.text:
             tell(reply.text)
         return reply
+
+    def _unanswered(self, request: ModelRequest, key: str, request_hash: str) -> Exception:
+        """What a closed journal says to a call without a reply: its recorded failure again, or that it is unknown."""
+        row = self._desk.replies.failure(key)
+        if row is None:
+            return NotRecorded(self._owner, request.step, request_hash)
+        if row.note == _ABANDONED:  # what cancels a call is the time limit of its run
+            return TimeoutError(row.note)
+        return WorldError(row.note, passing=False)
 
     def _key(self, step: str, occurrence: int, request_hash: str) -> str:
         digest = self._prefix.copy()

@@ -17,6 +17,7 @@ class Replies:
 
     def __init__(self, journal: JournalStore) -> None:
         self._journal = journal
+        self._ends: dict[str, CallRow] = {}
         self._ids: dict[str, str] = {}
         self._busy: dict[str, asyncio.Event] = {}
 
@@ -24,6 +25,8 @@ class Replies:
         """Takes note of a call of an earlier run."""
         if row.state == "finished" and row.has_reply:
             self.remember(row.key, row.id)
+        elif row.state in ("failed", "abandoned"):
+            self._ends[row.key] = row
 
     def remember(self, key: str, id: str) -> None:
         """From now on the reply of call `id` answers for `key`; the first one stays."""
@@ -34,6 +37,10 @@ class Replies:
         id = self._ids.get(key)
         row = self._journal.get(id) if id is not None else None
         return (read_reply(self._journal.reply(row.id)), row.spend) if row is not None else None
+
+    def failure(self, key: str) -> CallRow | None:
+        """How the last attempt of an earlier run ended that got no reply for `key`."""
+        return self._ends.get(key)
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:

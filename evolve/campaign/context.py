@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evolve.books import Books, Caps, Owner, PriceBook
+from evolve.books import Books, Caps, Owner, PriceBook, RecordedModel
 from evolve.campaign.config import CampaignConfig
 from evolve.campaign.fitset import TrainSets, split_train
 from evolve.campaign.observe import Observer
@@ -30,6 +30,14 @@ from harnesses.directory import read_harness
 
 
 @dataclass(frozen=True)
+class Recording:
+    """What stands in for the models of a campaign that is replayed: who they were, and how long each result took."""
+
+    models: Mapping[str, RecordedModel]
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class CampaignInputs:
     """What a person hands over: the file's content, where it stands, and the environment keys are read from."""
 
@@ -37,6 +45,7 @@ class CampaignInputs:
     root: Path
     environment: Mapping[str, str]
     scripted: Mapping[str, ScriptedReply] = field(default_factory=dict)
+    recording: Recording | None = None
 
 
 @dataclass(frozen=True)
@@ -134,18 +143,24 @@ async def open_context(
     config = inputs.config
     deadline = None if time_left is None else time.monotonic() + time_left
     async with AsyncExitStack() as stack:
-        models = open_models(config.models, inputs.environment, inputs.scripted, stack)
+        models = await _models(inputs, stack)
         embedder = open_embedder(config.portfolio.embedder)
         caps = Caps(calls=config.budget.calls, usd=config.budget.usd, tokens=config.budget.tokens)
         prices = PriceBook(config.budget.prices)
-        books = Books(home, campaign, caps, prices, config.journal)
+        books = Books(home, campaign, caps, prices, config.journal, closed=inputs.recording is not None)
         stack.push_async_callback(books.close)
         scorer = open_scorer(config.scorer, inputs.root, _judge(books, models, campaign))
         stack.push_async_callback(scorer.close)
         serving = {role: models[role] for role in config.serving_models}
         executor = Executor(home.trees, booked_models(books, serving, campaign), embedder)
-        suite = Suite(executor, scorer, home.results, _suite_settings(campaign, config, models, observe, deadline))
+        suite = Suite(executor, scorer, home.results, _suite_settings(campaign, inputs, models, observe, deadline))
         yield CampaignContext(campaign, inputs, home, material, models, books, suite, embedder, scorer, observe)
+
+
+async def _models(inputs: CampaignInputs, stack: AsyncExitStack) -> Mapping[str, OpenedModel]:
+    if inputs.recording is not None:
+        return {role: OpenedModel(model) for role, model in inputs.recording.models.items()}
+    return open_models(inputs.config.models, inputs.environment, inputs.scripted, stack)
 
 
 def open_models(
@@ -200,11 +215,12 @@ def _judge(books: Books, models: Mapping[str, OpenedModel], campaign: str) -> Ju
 
 def _suite_settings(
     campaign: str,
-    config: CampaignConfig,
+    inputs: CampaignInputs,
     models: Mapping[str, OpenedModel],
     observe: Observer,
     deadline: float | None,
 ) -> SuiteSettings:
+    config = inputs.config
 
     def on_result(evaluation: Evaluation, result: Result) -> None:
         observe("run", loop=evaluation.loop, status=result.status.value, value=result.value)
@@ -215,4 +231,5 @@ def _suite_settings(
         concurrency=config.models["agent"].lanes,
         deadline=deadline,
         on_result=on_result,
+        seconds=inputs.recording.seconds if inputs.recording is not None else {},
     )

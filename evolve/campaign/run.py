@@ -18,6 +18,7 @@ from evolve.campaign.graph import build_graph
 from evolve.campaign.identity import campaign_fingerprints, require_unchanged
 from evolve.campaign.observe import Observer
 from evolve.campaign.session import Session, open_session
+from evolve.campaign.sources import keep_sources
 from evolve.campaign.terms import record_terms
 from evolve.core.errors import BudgetExceeded, UserError
 from evolve.store import Home
@@ -40,11 +41,17 @@ def load_inputs(path: Path, environment: dict[str, str], scripted: Any = None) -
     return CampaignInputs(read_campaign(path), path.resolve().parent, environment, scripted or {})
 
 
-async def start_campaign(inputs: CampaignInputs, home: Home, observe: Observer, *, path: Path) -> CampaignOutcome:
-    """A new campaign, run to its end, to an approval, or to a reached cap (then BudgetExceeded)."""
+async def start_campaign(
+    inputs: CampaignInputs, home: Home, observe: Observer, *, path: Path, campaign: str | None = None
+) -> CampaignOutcome:
+    """A new campaign, run to its end, to an approval, or to a reached cap (then BudgetExceeded).
+
+    `campaign` is its id where that is given, as in a replay; else the next one of its name.
+    """
     material = read_material(inputs, home)
-    campaign = new_id(inputs.config, home)
-    home.campaigns.create(campaign, config={"path": str(path.resolve())}, fingerprints={})
+    campaign = campaign or new_id(inputs.config, home)
+    config = {"path": str(path.resolve()), "sources": keep_sources(inputs, home, path)}
+    home.campaigns.create(campaign, config=config, fingerprints={})
     return await _drive(campaign, inputs, home, material, observe)
 
 

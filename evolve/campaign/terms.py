@@ -1,4 +1,4 @@
-"""The terms a campaign runs on: prices and caps, as a ledger row at its start and another whenever they changed."""
+"""The terms a campaign runs on: models, prices and caps, as a ledger row at its start and another when they change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ def record_terms(context: CampaignContext) -> None:
     """Pins the price of each role's model and the caps. What is booked already never changes; new calls use these."""
     prices = {role: context.books.prices.describe(model.identity) for role, model in sorted(context.models.items())}
     caps = context.config.budget.model_dump(mode="json", exclude={"prices"})
-    terms = {"prices": prices, "caps": caps}
+    models = {
+        role: {"identity": model.identity, "capabilities": sorted(model.capabilities)}
+        for role, model in sorted(context.models.items())
+    }
+    terms = {"models": models, "prices": prices, "caps": caps}
     rows = context.home.ledger.rows(context.id, "terms")
     if rows and rows[-1].detail == terms:
         return

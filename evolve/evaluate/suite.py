@@ -48,6 +48,8 @@ class SuiteSettings:
     attempts: int = 3
     deadline: float | None = None
     on_result: Callable[[Evaluation, Result], None] = field(default=lambda _e, _r: None)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """of a replay: result key → how long the recorded run took"""
 
 
 class Suite:
@@ -142,6 +144,7 @@ class Suite:
                 self._halted = self._halted or error
                 raise
         result = _result(case, repetition, trace, score)
+        result = replace(result, seconds=self._settings.seconds.get(self._kept_key(key, result), result.seconds))
         await self._keep(key, evaluation, case, result, trace)
         self._settings.on_result(evaluation, result)
         return result
@@ -186,10 +189,8 @@ class Suite:
         """Stores what may be reused: finished and graded results for ever, harness faults for this campaign."""
         if result.value is None:
             return
-        if result.status is RunStatus.HARNESS_FAULT:
-            key = self._fault_key(key)
         row = StoredResult(
-            key=key,
+            key=self._kept_key(key, result),
             tree=evaluation.tree,
             split=evaluation.split.value,
             case_fingerprint=case.fingerprint,
@@ -198,6 +199,9 @@ class Suite:
             result=result,
         )
         await self._results.put_async(row)
+
+    def _kept_key(self, key: str, result: Result) -> str:
+        return self._fault_key(key) if result.status is RunStatus.HARNESS_FAULT else key
 
     def _check_stopped(self) -> None:
         if self._halted is not None:

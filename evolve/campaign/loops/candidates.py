@@ -133,6 +133,8 @@ async def _from_model(context: CampaignContext, plan: RoundPlan, index: int, kno
     except ProposalRefused as refusal:
         return Refused("model", refusal.kind, refusal.reason)
     except WorldError as error:
+        if error.halts:
+            raise
         return Refused("model", "world", str(error))
 
 
@@ -140,4 +142,6 @@ async def _baked(context: CampaignContext, plan: RoundPlan, proposal: Proposal) 
     try:
         return await bake_offsets(context, plan, proposal)
     except WorldError as error:
+        if error.halts:
+            raise
         return Refused(proposal.source, "world", f"its calibration could not be measured: {error}")
