@@ -4,4 +4,4 @@ The package is the ground floor (`core`, `store`, `books`, …) and the roof (`c
 rooms in between (`harnesses`, `workflows`, `tool_forge`, `portfolios`) are the things that evolve.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -149,11 +149,11 @@ class BookedModel:
     def _unanswered(self, request: ModelRequest, key: str, request_hash: str) -> Exception:
         """What a closed journal says to a call without a reply: its recorded failure again, or that it is unknown."""
         row = self._desk.replies.failure(key)
-        if row is None:
-            return NotRecorded(self._owner, request.step, request_hash)
-        if row.note == _ABANDONED:  # what cancels a call is the time limit of its run
+        if row is not None and row.note == _ABANDONED:  # what cancels a call is the time limit of its run
             return TimeoutError(row.note)
-        return WorldError(row.note, passing=False)
+        if row is not None and (row.state == "failed" or row.note == _LOST):
+            return WorldError(row.note, passing=False)
+        return NotRecorded(self._owner, request.step, request_hash)
 
     def _key(self, step: str, occurrence: int, request_hash: str) -> str:
         digest = self._prefix.copy()

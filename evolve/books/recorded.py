@@ -19,7 +19,8 @@ class NotRecorded(WorldError):
         self.request_hash = request_hash
         super().__init__(
             f"a call of role {owner.role} in loop {owner.loop}, step {step!r}, for tree {short(owner.candidate)} "
-            f"on case {short(owner.case)} (repetition {owner.repetition}, request {short(request_hash)}) was never recorded",
+            f"on case {short(owner.case)} was never recorded "
+            f"(repetition {owner.repetition}, request {short(request_hash)})",
             passing=False,
             halts=True,
         )
