@@ -23,7 +23,7 @@ from evolve.embed import open_embedder
 from evolve.evaluate.heldout import SealedCases, seal
 from evolve.evaluate.scorers import open_scorer
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
-from evolve.models import ModelSettings, OpenedModel, PaidModel, ScriptedReply, open_model
+from evolve.models import ModelSettings, OpenedModel, PaidModel, ScriptedReply, Tell, open_model, tell_nobody
 from evolve.run.execute import BookedModels, Executor, RunKey
 from evolve.store import Home
 from harnesses.directory import read_harness
@@ -128,7 +128,9 @@ async def open_context(
     """Opens models, scorer, embedder and books; ends them on the way out."""
     config = inputs.config
     async with AsyncExitStack() as stack:
-        models = open_models(config.models, inputs.environment, inputs.scripted, stack)
+        models = open_models(
+            config.models, inputs.environment, inputs.scripted, stack, lambda text: observe("note", text=text)
+        )
         scorer = open_scorer(config.scorer, inputs.root)
         stack.push_async_callback(scorer.close)
         embedder = open_embedder(config.portfolio.embedder)
@@ -145,15 +147,16 @@ def open_models(
     environment: Mapping[str, str],
     scripted: Mapping[str, ScriptedReply],
     stack: AsyncExitStack,
+    tell: Tell = tell_nobody,
 ) -> dict[str, OpenedModel]:
-    """A model for each role, closed with `stack`; roles with equal settings share one."""
+    """A model for each role, closed with `stack`; roles with equal settings share one. `tell` as in `open_model`."""
     opened: dict[str, OpenedModel] = {}
     for role, wanted in settings.items():
         twin = next((other for other in opened if settings[other] == wanted), None)
         if twin is not None:
             opened[role] = opened[twin]
             continue
-        opened[role] = open_model(wanted, environment=environment, scripted=scripted)
+        opened[role] = open_model(wanted, environment=environment, scripted=scripted, tell=tell)
         stack.push_async_callback(opened[role].close)
     return opened
 

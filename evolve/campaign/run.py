@@ -11,6 +11,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 
+from evolve.campaign.concurrency import record_concurrency
 from evolve.campaign.config import CampaignConfig, read_campaign
 from evolve.campaign.context import CampaignContext, CampaignInputs, Material, open_context, read_material
 from evolve.campaign.graph import build_graph
@@ -69,7 +70,10 @@ async def _drive(
             graph = build_graph(context, saver)
             home.campaigns.set_status(campaign, "running")
             try:
-                state, question = await _invoke(graph, campaign, answer)
+                try:
+                    state, question = await _invoke(graph, campaign, answer)
+                finally:
+                    record_concurrency(context)
             except BudgetExceeded:
                 home.campaigns.set_status(campaign, "budget")
                 raise

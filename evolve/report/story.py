@@ -40,6 +40,7 @@ def campaign_story(home: Home, campaign: str) -> dict[str, Any]:
         "heldout_looks": by_kind.get("heldout_look", []),
         "verdict": _last(by_kind, "verdict"),
         "conclusion": _last(by_kind, "conclusion"),
+        "concurrency": by_kind.get("concurrency", []),
         "spend": {part: spend_document(s) for part, s in home.journal.spend_by(campaign, "loop").items()},
         "spend_by_role": {part: spend_document(s) for part, s in home.journal.spend_by(campaign, "role").items()},
     }
@@ -85,9 +86,21 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
     if story["conclusion"]:
         done = story["conclusion"]
         lines.append(f"Conclusion: {done['conclusion'].replace('_', ' ')}. {done['why']}")
+    lines += _refusal_lines(story["concurrency"])
     for part, spend in story["spend"].items():
         lines.append(f"Cost of {part}: {spend_words(spend)}")
     return lines
+
+
+def _refusal_lines(rows: list[Mapping[str, Any]]) -> list[str]:
+    """Roles whose provider refused calls, one line for each run of the campaign."""
+    return [
+        f"The provider of {role} refused {seen['refusals']} calls: between {seen['lowest']} and {seen['highest']} were in "
+        f"flight, {seen['seconds_paused']:.0f} s were waited."
+        for row in rows
+        for role, seen in row.items()
+        if seen["refusals"]
+    ]
 
 
 def _proposal_lines(proposals: list[Mapping[str, Any]]) -> list[str]:

@@ -142,6 +142,8 @@ async def _from_model(context: CampaignContext, plan: RoundPlan, index: int, kno
     except ProposalRefused as refusal:
         return Refused("model", refusal.kind, refusal.reason)
     except WorldError as error:
+        if error.halts:
+            raise
         return Refused("model", "world", str(error))
 
 
@@ -149,6 +151,8 @@ async def _baked(context: CampaignContext, plan: RoundPlan, proposal: Proposal) 
     try:
         return await bake_offsets(context, plan, proposal)
     except WorldError as error:
+        if error.halts:
+            raise
         return Refused(proposal.source, "world", f"its calibration could not be measured: {error}")
 
 
