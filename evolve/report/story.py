@@ -95,8 +95,8 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
 def _refusal_lines(rows: list[Mapping[str, Any]]) -> list[str]:
     """Roles whose provider refused calls, one line for each run of the campaign."""
     return [
-        f"The provider of {role} refused {seen['refusals']} calls: between {seen['lowest']} and {seen['highest']} were in "
-        f"flight, {seen['seconds_paused']:.0f} s were waited."
+        f"The provider of {role} refused {seen['refusals']} calls: {seen['lowest']} to {seen['highest']} were let "
+        f"through at once, and {seen['seconds_paused']:.0f} s were waited."
         for row in rows
         for role, seen in row.items()
         if seen["refusals"]
