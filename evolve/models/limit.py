@@ -9,13 +9,16 @@ START = 4
 HALF, GENTLE = 0.5, 0.9
 _NEAR = 0.9
 """The share of the last refused number up to which growth is quick again."""
+_PATIENT, _MOST_PATIENT = 2, 16
+"""Windows before a number that was refused is tried again."""
 
 
 class AdaptiveLimit:
     """A whole number between 1 and `most`.
 
-    A window is as many answers as the limit. After one that used the whole limit, the limit grows by one. Growth is one
-    an answer before the first refusal, and later up to `_NEAR` of the number that was refused last. Answers that come
+    A window is as many answers as the limit. After one that used the whole limit, the limit grows by one. Growth is
+    one an answer before the first refusal, and later up to `_NEAR` of the number that was refused last; onto that
+    number it goes after two windows, and after twice as many each time that it is refused again. Answers that come
     slowly stop the growth; very slow ones take a tenth.
     """
 
@@ -27,6 +30,8 @@ class AdaptiveLimit:
         self.epoch = 0
         """how often the limit was cut"""
         self._quick_below = float(most)
+        self._refused_at = most + 1
+        self._patience = 1
         self._answers = 0
         self._pace = PaceWatch()
         self._slow = False
@@ -49,15 +54,21 @@ class AdaptiveLimit:
             return False
         used = min(self.now, max(1, in_flight))
         if share == HALF:
-            self._quick_below = _NEAR * used
+            self._remember(used)
         self.epoch += 1
         self._answers = 0
         self._set(min(used - 1, int(used * share)))
         return True
 
+    def _remember(self, refused: int) -> None:
+        self._quick_below = _NEAR * refused
+        self._patience = min(_MOST_PATIENT, 2 * self._patience) if refused == self._refused_at else _PATIENT
+        self._refused_at = refused
+
     def _grow(self) -> None:
         self._answers += 1
-        if self.now < self._quick_below or self._answers >= self.now:
+        windows = self._patience if self.now + 1 == self._refused_at else 1
+        if self.now < self._quick_below - 1 or self._answers >= windows * self.now:
             self._answers = 0
             self._set(self.now + 1)
 
