@@ -20,7 +20,6 @@ class Refusal:
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
-    code: str = ""
 
 
 Script = Callable[[str, random.Random], str]
@@ -83,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             rng = random.Random(hashlib.sha256(body.encode()).digest())
             self._send(200, _answer(self.server.script(prompt, rng), prompt))
         else:
-            error = {"message": f"refused with {refusal.status}", "type": "refused", "code": refusal.code or None}
+            error = {"message": f"refused with {refusal.status}", "type": "refused", "code": None}
             self._send(refusal.status, {"error": error}, refusal.headers)
 
     def _send(self, status: int, document: Any, headers: dict[str, str] | None = None) -> None:
