@@ -32,7 +32,7 @@ SPEC.loader.exec_module(small)
 
 ROWS = small.make_rows(90)
 KNOWN = {row["input"]: row["expected"] for row in ROWS}
-LOOP = {"rounds": 1, "proposals": 3, "batch": 8, "entries": ["demonstrations", "self_consistency"]}
+LOOP = {"rounds": 1, "proposals": 1, "batch": 8, "entries": ["self_consistency"]}
 
 
 def script(prompt: str, rng: random.Random) -> str:
@@ -103,7 +103,7 @@ def bench(folder: Path, server: RefusingServer, refuse: Refuse = welcome) -> Ite
     project.edit(
         models={"agent": {"model": "openai:m", "base_url": server.address, "concurrency": 8}},
         loops={"harness": LOOP},
-        portfolio={"name": "small", "fit_cases": 20, "embedder": "fast"},
+        portfolio={"name": "small", "fit_cases": 14, "dev_cases": 8, "embedder": "fast"},
     )
     with closing(open_home(project.home, create=True)) as home:
         yield Bench(server, home, project)
@@ -114,22 +114,22 @@ def undisturbed(server: RefusingServer, tmp_path_factory: pytest.TempPathFactory
     with bench(tmp_path_factory.mktemp("undisturbed") / "p", server) as quiet:
         assert quiet.run().state["conclusion"] == "promoted"
         assert set(server.answered.values()) == {1}
-        assert sum(server.answered.values()) > 300
+        assert sum(server.answered.values()) > 250
         return quiet.end()
 
 
 def test_scattered_refusals_with_and_without_a_wait_change_neither_version_nor_verdict(
     server: RefusingServer, undisturbed: End, tmp_path: Path
 ) -> None:
-    places = random.Random(28).sample(range(20, 380), 6)
-    kinds = [Refusal(429, {"retry-after": "0.2"}), Refusal(429), Refusal(529)] * 2
+    places = random.Random(28).sample(range(20, 250), 4)
+    kinds = [Refusal(429, {"retry-after": "0.2"}), Refusal(429), Refusal(529), Refusal(429, {"retry-after": "0.2"})]
     refused = dict(zip(places, kinds, strict=True))
     with bench(tmp_path / "p", server, lambda number, _prompt: refused.get(number)) as busy:
         busy.run()
-        assert server.refused == {429: 4, 529: 2}
+        assert server.refused == {429: 3, 529: 1}
         assert busy.end() == undisturbed
         learnt = busy.concurrency()
-        assert learnt["refusals"] == 6
+        assert learnt["refusals"] == 4
         assert learnt["lowest"] <= learnt["start"] == 4 < learnt["highest"] <= 8
         assert learnt["seconds_paused"] > 0
         assert any("calls in flight lowered from" in note for note in busy.notes)
@@ -149,7 +149,7 @@ def test_a_refusal_of_everything_stops_at_once_and_a_resume_pays_nothing_again(
     server: RefusingServer, undisturbed: End, tmp_path: Path, status: int, headers: dict[str, str], says: str
 ) -> None:
     ill = Refusal(status, headers)
-    with bench(tmp_path / "p", server, lambda number, _prompt: ill if number >= 150 else None) as closed:
+    with bench(tmp_path / "p", server, lambda number, _prompt: ill if number >= 130 else None) as closed:
         began = time.monotonic()
         with pytest.raises(WorldError) as stopped:
             closed.run()
@@ -157,7 +157,7 @@ def test_a_refusal_of_everything_stops_at_once_and_a_resume_pays_nothing_again(
         tomorrow = datetime.now(UTC) + timedelta(days=1)
         assert says.format(tomorrow=f"{tomorrow:%Y-%m-%d}") in str(stopped.value)
         assert closed.status == "stopped"
-        assert sum(server.asked.values()) <= 150 + 8, "only calls in flight may still be refused"
+        assert sum(server.asked.values()) <= 130 + 8, "only calls in flight may still be refused"
         assert set(server.asked.values()) == {1}, "nothing is tried again"
         assert time.monotonic() - began < 10
         paid = sum(spend.calls for spend in closed.home.journal.spend_by(closed.campaign, "role").values())
@@ -170,7 +170,7 @@ def test_a_refusal_of_everything_stops_at_once_and_a_resume_pays_nothing_again(
 def test_requests_refused_for_good_are_missing_cases_asked_once_while_the_campaign_goes_on(
     server: RefusingServer, tmp_path: Path
 ) -> None:
-    bad = tuple(row["input"] for row in ROWS if int(row["id"][1:]) % 23 == 11)
+    bad = tuple(row["input"] for row in ROWS if int(row["id"][1:]) in {11, 17, 34, 46, 57, 75, 80})
 
     def refuse(_number: int, prompt: str) -> Refusal | None:
         return Refusal(400) if prompt.rstrip().endswith(bad) else None
