@@ -25,7 +25,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from evolve.books import Books, Caps, PriceBook
-from evolve.campaign.context import booked_models
+from evolve.campaign.roles import booked_models
 from evolve.core.cases import Case, Split
 from evolve.core.hashing import sha256_hex
 from evolve.core.messages import Message, ModelRequest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,18 +13,18 @@ from evolve.books import Books, Caps, Owner, PriceBook, RecordedModel
 from evolve.campaign.config import CampaignConfig
 from evolve.campaign.fitset import TrainSets, split_train
 from evolve.campaign.observe import Observer
+from evolve.campaign.roles import booked_models, judge_of, open_models
 from evolve.core.cases import Case, Dataset, Split
 from evolve.core.errors import UserError
 from evolve.core.protocols import Embedder, Scorer
-from evolve.core.scores import Asked, Result
-from evolve.core.traces import Spend
+from evolve.core.scores import Result
 from evolve.data import load_cases, split_cases
 from evolve.embed import open_embedder
 from evolve.evaluate.heldout import SealedCases, seal
-from evolve.evaluate.scorers import JUDGE_ROLE, Judge, open_scorer
+from evolve.evaluate.scorers import open_scorer
 from evolve.evaluate.suite import Evaluation, Suite, SuiteSettings
-from evolve.models import ModelSettings, OpenedModel, PaidModel, ScriptedReply, open_model
-from evolve.run.execute import BookedModels, Executor, RunKey
+from evolve.models import OpenedModel, PaidModel, ScriptedReply, Tell
+from evolve.run.execute import Executor
 from evolve.store import Home
 from harnesses.directory import read_harness
 
@@ -143,13 +143,13 @@ async def open_context(
     config = inputs.config
     deadline = None if time_left is None else time.monotonic() + time_left
     async with AsyncExitStack() as stack:
-        models = await _models(inputs, stack)
+        models = _models(inputs, stack, lambda text: observe("note", text=text))
         embedder = open_embedder(config.portfolio.embedder)
         caps = Caps(calls=config.budget.calls, usd=config.budget.usd, tokens=config.budget.tokens)
         prices = PriceBook(config.budget.prices)
         books = Books(home, campaign, caps, prices, config.journal, closed=inputs.recording is not None)
         stack.push_async_callback(books.close)
-        scorer = open_scorer(config.scorer, inputs.root, _judge(books, models, campaign))
+        scorer = open_scorer(config.scorer, inputs.root, judge_of(books, models, campaign))
         stack.push_async_callback(scorer.close)
         serving = {role: models[role] for role in config.serving_models}
         executor = Executor(home.trees, booked_models(books, serving, campaign), embedder)
@@ -157,60 +157,10 @@ async def open_context(
         yield CampaignContext(campaign, inputs, home, material, models, books, suite, embedder, scorer, observe)
 
 
-async def _models(inputs: CampaignInputs, stack: AsyncExitStack) -> Mapping[str, OpenedModel]:
+def _models(inputs: CampaignInputs, stack: AsyncExitStack, tell: Tell) -> Mapping[str, OpenedModel]:
     if inputs.recording is not None:
         return {role: OpenedModel(model) for role, model in inputs.recording.models.items()}
-    return open_models(inputs.config.models, inputs.environment, inputs.scripted, stack)
-
-
-def open_models(
-    settings: Mapping[str, ModelSettings],
-    environment: Mapping[str, str],
-    scripted: Mapping[str, ScriptedReply],
-    stack: AsyncExitStack,
-) -> dict[str, OpenedModel]:
-    """A model for each role, closed with `stack`; roles with equal settings share one."""
-    opened: dict[str, OpenedModel] = {}
-    for role, wanted in settings.items():
-        twin = next((other for other in opened if settings[other] == wanted), None)
-        if twin is not None:
-            opened[role] = opened[twin]
-            continue
-        opened[role] = open_model(wanted, environment=environment, scripted=scripted)
-        stack.push_async_callback(opened[role].close)
-    return opened
-
-
-def booked_models(books: Books, models: Mapping[str, OpenedModel], campaign: str) -> BookedModels:
-    """Binds the models of one run to their owner in the books."""
-
-    def bind(key: RunKey) -> tuple[Mapping[str, PaidModel], Callable[[], Spend]]:
-        booked = {
-            role: model.booked(books, Owner(campaign, key.loop, key.tree, key.case, key.repetition, role))
-            for role, model in models.items()
-        }
-
-        def spent() -> Spend:
-            total = Spend()
-            for model in booked.values():
-                total = total + model.spend
-            return total
-
-        return booked, spent
-
-    return bind
-
-
-def _judge(books: Books, models: Mapping[str, OpenedModel], campaign: str) -> Judge | None:
-    """The model of the role `judge`, its calls booked to the run that it grades."""
-    opened = models.get(JUDGE_ROLE)
-    if opened is None:
-        return None
-
-    def booked(asked: Asked) -> PaidModel:
-        return opened.booked(books, Owner(campaign, asked.loop, asked.tree, asked.case, asked.repetition, JUDGE_ROLE))
-
-    return Judge(opened.identity, booked)
+    return open_models(inputs.config.models, inputs.environment, inputs.scripted, stack, tell)
 
 
 def _suite_settings(

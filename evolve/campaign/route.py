@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from evolve.books import Books, Caps, PriceBook
-from evolve.campaign.context import booked_models, open_models
+from evolve.campaign.roles import booked_models, open_models
 from evolve.core.errors import UserError
 from evolve.embed import open_embedder
 from evolve.models import ModelSettings, ScriptedReply

@@ -12,6 +12,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 
 from evolve.campaign.capable import require_capable_seed
+from evolve.campaign.concurrency import record_concurrency
 from evolve.campaign.config import CampaignConfig, read_campaign
 from evolve.campaign.context import CampaignContext, CampaignInputs, Material, open_context, read_material
 from evolve.campaign.graph import build_graph
@@ -85,7 +86,10 @@ async def _drive(
             graph = build_graph(context, saver)
             home.campaigns.set_status(campaign, "running")
             try:
-                state, question = await _invoke(graph, campaign, answer)
+                try:
+                    state, question = await _invoke(graph, campaign, answer)
+                finally:
+                    record_concurrency(context)
                 session.ended = "waiting" if question else "finished"
             except BudgetExceeded:
                 session.ended = "budget"

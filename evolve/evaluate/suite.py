@@ -11,18 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evolve.core.cases import Case, Split
-from evolve.core.errors import BudgetExceeded, EvolveError, HeldoutSealed, WorldError
+from evolve.core.errors import BudgetExceeded, EvolveError, HeldoutSealed
 from evolve.core.hashing import JSONValue, content_hash
 from evolve.core.protocols import Scorer
 from evolve.core.scores import Asked, Result, Score, Scorecard
 from evolve.core.traces import RunStatus, Trace
+from evolve.evaluate.outage import OutageWatch
 from evolve.evaluate.scorers.base import FaultCounter, ScorerFault
 from evolve.run.execute import Executor, RunKey
 from evolve.run.trace_json import trace_document
 from evolve.store.results import ResultStore, StoredResult
 
-OUTAGE_RUNS = 8
-"""World faults in a row, each after its retries, that stop an evaluation."""
 ENGINE = "operators@1"
 """Version of the operators' behaviour: raised when a change makes stored results incomparable."""
 
@@ -63,14 +62,16 @@ class Suite:
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._flying: dict[str, asyncio.Task[Result]] = {}
         self._faults = FaultCounter()
+        self._refused: dict[str, Result] = {}
         self._halted: EvolveError | None = None
-        self._outage = 0
+        self._outage = OutageWatch()
 
     async def evaluate(self, evaluation: Evaluation) -> Scorecard:
         """The scorecard of one tree, in no particular order of completion.
 
-        Raises BudgetExceeded when a cap is reached (what was paid is stored), UserError for a tree that cannot run or
-        a scorer that fails on every case.
+        What a provider refused for good is missing, and is not asked for again while this suite lives. Raises
+        BudgetExceeded when a cap is reached (what was paid is stored), WorldError when going on would measure nothing,
+        UserError for a tree that cannot run or a scorer that fails on every case.
         """
         self._executor.prepare(evaluation.tree)
         wanted = {
@@ -78,7 +79,8 @@ class Suite:
             for case in evaluation.cases
             for rep in range(evaluation.repetitions)
         }
-        found = {key: row.result for key, row in self._stored(wanted).items()}
+        found = {key: self._refused[key] for key in wanted if key in self._refused}
+        found |= {key: row.result for key, row in self._stored(wanted).items()}
         rest = {key: pair for key, pair in wanted.items() if key not in found}
         fresh = await self._run_all(evaluation, rest)
         results: dict[tuple[str, int], Result] = {}
@@ -139,12 +141,16 @@ class Suite:
             try:
                 self._check_stopped()
                 run_key = RunKey(evaluation.tree, case.fingerprint, repetition, evaluation.loop)
-                trace, score = await self._persist(run_key, case)
+                with self._outage.run() as watched:
+                    trace, score = await self._persist(run_key, case)
+                    watched.ended(trace)
             except EvolveError as error:
                 self._halted = self._halted or error
                 raise
         result = _result(case, repetition, trace, score)
         result = replace(result, seconds=self._settings.seconds.get(self._kept_key(key, result), result.seconds))
+        if trace.status is RunStatus.WORLD_FAULT and not trace.passing:
+            self._refused[key] = result
         await self._keep(key, evaluation, case, result, trace)
         self._settings.on_result(evaluation, result)
         return result
@@ -156,17 +162,7 @@ class Suite:
             if trace.status is RunStatus.HARNESS_FAULT or score.value is not None or not trace.passing:
                 break
             trace, score = await self._attempt(key, case, trace)
-        self._count_outage(trace)
         return trace, score
-
-    def _count_outage(self, trace: Trace) -> None:
-        """WorldError when run after run fails for a reason that is not the harness's: going on measures nothing."""
-        self._outage = self._outage + 1 if trace.status is RunStatus.WORLD_FAULT else 0
-        if self._outage >= OUTAGE_RUNS:
-            raise WorldError(
-                f"{self._outage} runs in a row failed outside the harness, the last with: {trace.error}\n"
-                "  fix: mend the cause, then go on with --resume; what is finished is kept"
-            )
 
     async def _attempt(self, key: RunKey, case: Case, earlier: Trace | None = None) -> tuple[Trace, Score]:
         """Runs (unless only the scoring failed before) and scores."""

@@ -8,7 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from evolve.books import Slots
 from evolve.core.errors import UserError
+from evolve.models.adaptive import AdaptiveSlots, SlotSurroundings, Tell, tell_nobody
 from evolve.models.limited import FixedSlots
 from evolve.models.names import describe_nearest
 from evolve.models.opened import OpenedModel
@@ -19,11 +21,15 @@ from evolve.models.settings import ModelSettings
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What providers may take from outside the settings: keys from the environment, scripts, a folder for mail."""
+    """What providers may take from outside the settings: keys from the environment, scripts, a folder for mail.
+
+    `tell` hears in a sentence when calls in flight are lowered and when a pause begins.
+    """
 
     environment: Mapping[str, str]
     scripted: Mapping[str, ScriptedReply]
     mailbox: Path | None
+    tell: Tell = tell_nobody
 
 
 _Open = Callable[[ModelSettings, Surroundings], OpenedModel]
@@ -42,6 +48,7 @@ def open_model(
     environment: Mapping[str, str],
     scripted: Mapping[str, ScriptedReply] = MappingProxyType({}),
     mailbox: Path | None = None,
+    tell: Tell = tell_nobody,
 ) -> OpenedModel:
     """A model with its limits and retries. Nothing is started or connected before the first reply.
 
@@ -66,7 +73,7 @@ def open_model(
             place=f"model {settings.model!r}",
             fix=f"remove it; this provider takes {', '.join(sorted(useful))}",
         )
-    return opener(settings, Surroundings(environment, scripted, mailbox))
+    return opener(settings, Surroundings(environment, scripted, mailbox, tell))
 
 
 def _open_local(settings: ModelSettings, _: Surroundings) -> OpenedModel:
@@ -93,7 +100,7 @@ def _open_openai(settings: ModelSettings, around: Surroundings) -> OpenedModel:
     if settings.base_url:
         endpoint = replace(endpoint, base_url=_check_url(settings.base_url))
     endpoint = replace(endpoint, timeout_seconds=settings.timeout_seconds)
-    return OpenedModel(OpenAIModel(endpoint), FixedSlots(settings.concurrency), _retry(settings))
+    return OpenedModel(OpenAIModel(endpoint), _slots(settings, around), _retry(settings))
 
 
 def _open_scripted(settings: ModelSettings, around: Surroundings) -> OpenedModel:
@@ -112,6 +119,18 @@ def _retry(settings: ModelSettings) -> RetryPolicy:
     return RetryPolicy(attempts=settings.max_retries + 1)
 
 
+def _slots(settings: ModelSettings, around: Surroundings) -> Slots:
+    """For a provider whose capacity nobody knows: adaptive up to `concurrency`, or fixed at it."""
+    if not settings.adaptive:
+        return FixedSlots(settings.concurrency)
+    return AdaptiveSlots(
+        settings.concurrency,
+        name=settings.model,
+        longest_asked=_retry(settings).longest_asked,
+        around=SlotSurroundings(tell=around.tell),
+    )
+
+
 def _check_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -128,7 +147,7 @@ _PROVIDERS: Mapping[str, tuple[_Open, frozenset[str]]] = MappingProxyType(
         "local": (_open_local, frozenset({"workers", "context_tokens", "timeout_seconds", "max_retries"})),
         "openai": (
             _open_openai,
-            frozenset({"base_url", "api_key_env", "timeout_seconds", "concurrency", "max_retries"}),
+            frozenset({"base_url", "api_key_env", "timeout_seconds", "concurrency", "adaptive", "max_retries"}),
         ),
         "scripted": (_open_scripted, frozenset({"seed"})),
     }

@@ -110,11 +110,22 @@ class RetryingModel:
         asked = fault.retry_after
         if fault.halts or not fault.passing or asked is None or asked <= self._policy.longest_asked:
             return fault
-        until = datetime.now(UTC) + timedelta(seconds=asked)
-        words = f"{fault}\n  fix: the provider asks to wait {asked:,.0f} s; resume after {until:%Y-%m-%d %H:%M} UTC"
-        return WorldError(words, retry_after=asked, halts=True, maybe_billed=fault.maybe_billed)
+        return ask_long_wait(fault, asked, datetime.now(UTC), maybe_billed=fault.maybe_billed)
 
     def _choose_wait(self, state: RetryCallState) -> float:
         fault = state.outcome.exception() if state.outcome else None
         asked = fault.retry_after if isinstance(fault, WorldError) else None
         return max(self._backoff(state), asked or 0.0)
+
+
+def ask_long_wait(fault: WorldError, asked: float, now: datetime, *, maybe_billed: bool = False) -> WorldError:
+    """A fault that halts the campaign for `fault`, whose provider asks to wait `asked` seconds from `now`."""
+    words = f"{fault}\n  fix: the provider asks to wait {asked:,.0f} s; resume after {_until(now, asked)}"
+    return WorldError(words, retry_after=asked, halts=True, maybe_billed=maybe_billed)
+
+
+def _until(now: datetime, seconds: float) -> str:
+    try:
+        return f"{now + timedelta(seconds=seconds):%Y-%m-%d %H:%M} UTC"
+    except OverflowError:
+        return "a date that no calendar has"

@@ -19,7 +19,8 @@ class ModelSettings(BaseModel):
     workers: int = Field(default=2, ge=1, le=64, description="local only: child processes, one thread each")
     context_tokens: int = Field(default=4096, ge=256, le=131_072, description="local only: prompt and reply together")
     timeout_seconds: float = Field(default=120.0, gt=0, description="one call of a provider, without retries")
-    concurrency: int = Field(default=16, ge=1, le=1024, description="openai only: calls in flight")
+    concurrency: int = Field(default=16, ge=1, le=1024, description="openai only: the most calls in flight")
+    adaptive: bool = Field(default=True, description="openai and anthropic only: false holds concurrency fixed")
     max_retries: int = Field(default=4, ge=0, le=20, description="after a passing fault; not for scripted")
     seed: int = Field(default=0, description="scripted only")
 

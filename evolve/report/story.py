@@ -41,6 +41,7 @@ def campaign_story(home: Home, campaign: str) -> dict[str, Any]:
         "heldout_looks": by_kind.get("heldout_look", []),
         "verdict": _last(by_kind, "verdict"),
         "conclusion": _last(by_kind, "conclusion"),
+        "concurrency": by_kind.get("concurrency", []),
         "terms": _last(by_kind, "terms"),
         "died": by_kind.get("died", []),
         **_spending(home, campaign),
@@ -85,7 +86,7 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
     if story["conclusion"]:
         done = story["conclusion"]
         lines.append(f"Conclusion: {done['conclusion'].replace('_', ' ')}. {done['why']}")
-    return lines + _cost_lines(story)
+    return lines + _refusal_lines(story["concurrency"]) + _cost_lines(story)
 
 
 def _cost_lines(story: Mapping[str, Any]) -> list[str]:
@@ -100,6 +101,17 @@ def _cost_lines(story: Mapping[str, Any]) -> list[str]:
             f"Note: {row['holder']} died with {row['calls_in_flight']} calls in flight, charged at their bounds."
         )
     return lines
+
+
+def _refusal_lines(rows: list[Mapping[str, Any]]) -> list[str]:
+    """Roles whose provider refused calls, one line for each run of the campaign."""
+    return [
+        f"The provider of {role} refused {seen['refusals']} calls: {seen['lowest']} to {seen['highest']} were let "
+        f"through at once, and {seen['seconds_paused']:.0f} s were waited."
+        for row in rows
+        for role, seen in row.items()
+        if seen["refusals"]
+    ]
 
 
 def _proposal_lines(proposals: list[Mapping[str, Any]]) -> list[str]:

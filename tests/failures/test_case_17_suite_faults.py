@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from evolve.books import Books, Caps, PriceBook
-from evolve.campaign.context import booked_models
+from evolve.campaign.roles import booked_models
 from evolve.core.cases import Case, Split
 from evolve.core.errors import WorldError
 from evolve.core.messages import ModelRequest

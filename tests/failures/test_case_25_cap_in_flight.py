@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from evolve.books import Books, Caps, PriceBook, PriceOverride
-from evolve.campaign.context import booked_models
 from evolve.campaign.observe import silent
+from evolve.campaign.roles import booked_models
 from evolve.campaign.run import load_inputs, start_campaign
 from evolve.core.cases import Case, Split
 from evolve.core.errors import BudgetExceeded

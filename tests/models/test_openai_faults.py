@@ -97,6 +97,7 @@ async def test_refusals(
         await model.reply(REQUEST)
     await model.close()
     assert (caught.value.passing, caught.value.retry_after) == (passing, retry_after)
+    assert caught.value.halts == (status in (401, 402, 404)), "what every other call would meet halts the campaign"
     assert KEY not in repr(caught.value)
     assert caught.value.__cause__ is None
     assert str(status) in str(caught.value)
@@ -120,6 +121,7 @@ async def test_an_empty_account_is_not_passing(server: Answering) -> None:
         await model.reply(REQUEST)
     await model.close()
     assert not caught.value.passing
+    assert caught.value.halts
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ class Vote(Operator[VoteParams]):
             *(generate(params.sample, view, calls) for _ in range(params.n)), return_exceptions=True
         )
         failures = [s for s in sampled if isinstance(s, BaseException)]
+        failures.sort(key=lambda failure: not getattr(failure, "halts", False))
         for failure in failures:
             if not isinstance(failure, HarnessFault):
                 raise failure
