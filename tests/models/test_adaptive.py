@@ -252,6 +252,13 @@ def test_whatever_is_cancelled_or_fails_no_slot_is_lost_and_nobody_starves(seed:
         inside = seen = 0
 
         async def job() -> None:
+            try:
+                await call()
+            finally:
+                if rng.random() < 0.3:
+                    rng.choice(tasks).cancel()  # often one that was given this slot a moment ago
+
+        async def call() -> None:
             nonlocal inside, seen
             await asyncio.sleep(rng.random() * 3)
             async with slots.take() as slot:
@@ -286,6 +293,27 @@ def test_whatever_is_cancelled_or_fails_no_slot_is_lost_and_nobody_starves(seed:
     assert left == state.in_flight == state.waiting == 0
     assert 1 <= state.lowest <= state.limit <= state.highest <= most
     assert seen <= state.highest
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+async def test_one_who_is_cancelled_just_as_a_slot_is_given_passes_it_on(before: bool) -> None:
+    slots, served = AdaptiveSlots(1), []
+
+    async def call(number: int) -> None:
+        async with slots.take():
+            served.append(number)
+
+    async with slots.take():
+        first, second = asyncio.create_task(call(1)), asyncio.create_task(call(2))
+        await asyncio.sleep(0)
+        assert slots.state().waiting == 2
+        if before:
+            first.cancel()
+    assert slots.state().in_flight == 1, "the slot is given on at once"
+    first.cancel()
+    await asyncio.wait_for(second, 5)
+    assert served == [2]
+    assert slots.state().in_flight == 0
 
 
 def test_pace_compares_calls_of_any_length_and_sees_a_slow_provider() -> None:
