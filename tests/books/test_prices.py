@@ -86,7 +86,7 @@ def test_local_and_scripted_models_are_free_by_name() -> None:
 def test_an_unknown_price_is_none_and_never_zero(identity: str) -> None:
     assert book().price(identity, Usage(10, 10)) is None
     assert book().bound(identity, ModelRequest(())) is None
-    assert book().describe(identity) == {"model": identity, "source": "unknown"}
+    assert book().describe(identity) == {"model": identity, "source": "unknown", "rates": None}
     assert not book().is_free(identity)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from evolve.books import Slots
-from evolve.campaign import context
+from evolve.campaign import roles
 from evolve.campaign.observe import silent
 from evolve.campaign.run import load_inputs, start_campaign
 from evolve.core.errors import WorldError
@@ -111,7 +111,7 @@ def run(way: Way, folder: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
         models={"agent": {"model": "scripted:desk", "concurrency": way.lanes}},
         portfolio={"name": "small", "fit_cases": 24, "embedder": "fast"},
     )
-    patch.setattr(context, "open_model", way.open)
+    patch.setattr(roles, "open_model", way.open)
     with closing(open_home(project.home, create=True)) as home:
         inputs = load_inputs(project.campaign, {}, project.scripts())
         outcome = asyncio.run(start_campaign(inputs, home, silent, path=project.campaign))
