@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from openai import APIError, APIStatusError, AsyncOpenAI, OpenAIError
 from pydantic import BaseModel
 
-from evolve.core.errors import WorldError
+from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import Capability, ModelReply, ModelRequest
+from evolve.models import openai_responses as responses
+from evolve.models import openai_streams as streams
 from evolve.models import openai_wire as wire
+from evolve.models.endpoint import Endpoint
 from evolve.models.labels import check_labels
-from evolve.models.openai_faults import Fault, translate_fault
+from evolve.models.refusals import Refusal, broken_answer, broken_stream, translate, was_sent
 
 _NO_KEY = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a model is served. `key` is empty where none is needed; `key_name` is the variable that held it."""
-
-    model: str
-    base_url: str = wire.OFFICIAL_URL
-    key: str = dataclasses.field(default="", repr=False)
-    key_name: str = ""
-    timeout_seconds: float = 120.0
 
 
 class OpenAIModel:
@@ -63,36 +54,80 @@ class OpenAIModel:
         started = time.monotonic()
         answer = await self._ask(request)
         try:
-            reply = wire.read_answer(answer, request)
+            reply = self._read(answer, request)
         except (LookupError, TypeError, AttributeError, ValueError) as fault:
-            raise WorldError(
-                f"{self.identity}: not an answer in the OpenAI format: {fault!r}", passing=False
-            ) from fault
+            raise broken_answer(self.identity, f"not an answer in the OpenAI format: {fault!r}") from fault
         return dataclasses.replace(reply, seconds=time.monotonic() - started)
 
     async def close(self) -> None:
         """Closes the connections."""
         await self._client.close()
 
-    async def _ask(self, request: ModelRequest) -> dict[str, Any]:
+    async def _ask(self, request: ModelRequest) -> Mapping[str, Any]:
         """The decoded answer. The SDK's own errors carry the request, and with it the key: they end here."""
+        try:
+            answer = await self._send(request)
+        except streams.BrokenStream as fault:
+            raise broken_stream(self.identity, self._endpoint.hide(str(fault))) from None
+        except OpenAIError as fault:
+            raise translate(self._describe(fault), self._clock()) from None
+        if isinstance(answer, BaseModel):
+            return answer.model_dump()
+        if isinstance(answer, Mapping):
+            return answer
+        raise broken_answer(self.identity, "the endpoint did not answer with JSON")
+
+    async def _send(self, request: ModelRequest) -> Any:
         endpoint = self._endpoint
         chat = request.style == "chat"
         create = self._client.chat.completions.create if chat else self._client.completions.create
-        try:
-            answer = await cast(Any, create)(**wire.write_body(request, endpoint.model, endpoint.base_url))
-        except OpenAIError as fault:
-            raise translate_fault(self._describe(fault), self._clock()) from None
-        if not isinstance(answer, BaseModel):
-            raise WorldError(f"{self.identity}: the endpoint did not answer with JSON", passing=False)
-        return answer.model_dump()
+        body = wire.write_body(request, endpoint)
+        if request.on_text is None or request.labels or not chat:
+            return await cast(Any, create)(**body)
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+        return await streams.collect_chat(await cast(Any, create)(**body), request.on_text)
 
-    def _describe(self, fault: OpenAIError) -> Fault:
+    def _read(self, answer: Mapping[str, Any], request: ModelRequest) -> ModelReply:
+        return wire.read_answer(answer, request)
+
+    def _describe(self, fault: OpenAIError) -> Refusal:
         endpoint = self._endpoint
         message = fault.message if isinstance(fault, APIError) else str(fault)
-        hidden = message.replace(endpoint.key, "…") if endpoint.key else message
-        described = Fault(self.identity, endpoint.key_name, message=hidden)
+        described = Refusal(self.identity, endpoint.key_name, message=endpoint.hide(message), sent=was_sent(fault))
         if isinstance(fault, APIStatusError):
             codes = frozenset(code for code in (fault.code, fault.type) if code)
             return dataclasses.replace(described, status=fault.status_code, codes=codes, headers=fault.response.headers)
         return described
+
+
+class ResponsesModel(OpenAIModel):
+    """The same provider through its responses API. Answers are not stored there.
+
+    Its identity differs from the chat form's: the two do not write the same prompt, so their results never mix.
+    """
+
+    @property
+    def identity(self) -> str:
+        """`openai:MODEL@URL#responses`."""
+        return f"{super().identity}#responses"
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """No raw completion and no label scores in this form."""
+        return frozenset({Capability.JSON_SCHEMA, Capability.TOOLS})
+
+    async def _send(self, request: ModelRequest) -> Any:
+        if request.labels or request.style == "plain":
+            need = Capability.LABELS if request.labels else Capability.PLAIN
+            raise UserError(f"{self.identity} cannot serve {need.value} requests", place="models", fix="use api: chat")
+        create = cast(Any, self._client.responses.create)
+        body = responses.write_body(request, self._endpoint)
+        if request.on_text is None or request.stop:
+            return await create(**body)
+        return await streams.collect_response(await create(**body, stream=True), request.on_text)
+
+    def _read(self, answer: Mapping[str, Any], request: ModelRequest) -> ModelReply:
+        reply = responses.read_answer(answer, request)
+        if isinstance(reply, str):
+            raise WorldError(f"{self.identity}: {reply}", passing=False, maybe_billed=True)
+        return reply

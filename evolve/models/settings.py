@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -14,12 +16,15 @@ class ModelSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field(min_length=1)
-    base_url: str | None = Field(default=None, description="openai only: an OpenAI-compatible endpoint, up to /v1")
-    api_key_env: str | None = Field(default=None, description="openai only: the variable that holds the key")
+    base_url: str | None = Field(default=None, description="openai: a compatible endpoint, up to /v1; anthropic")
+    api_key_env: str | None = Field(default=None, description="openai, anthropic: the variable that holds the key")
+    api: Literal["chat", "responses"] = Field(default="chat", description="openai only: which of its two forms is used")
+    send_sampling: bool = Field(default=True, description="false for models that refuse temperature and seed")
+    cache_prompt: bool = Field(default=False, description="anthropic only: mark system prompt and tools as cacheable")
     workers: int = Field(default=2, ge=1, le=64, description="local only: child processes, one thread each")
     context_tokens: int = Field(default=4096, ge=256, le=131_072, description="local only: prompt and reply together")
     timeout_seconds: float = Field(default=120.0, gt=0, description="one call of a provider, without retries")
-    concurrency: int = Field(default=16, ge=1, le=1024, description="openai only: the most calls in flight")
+    concurrency: int = Field(default=16, ge=1, le=1024, description="openai, anthropic: the most calls in flight")
     adaptive: bool = Field(default=True, description="openai and anthropic only: false holds concurrency fixed")
     max_retries: int = Field(default=4, ge=0, le=20, description="after a passing fault; not for scripted")
     seed: int = Field(default=0, description="scripted only")
