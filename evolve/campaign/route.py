@@ -55,7 +55,7 @@ async def _route(
     content = found.content
     async with AsyncExitStack() as stack:
         settings = {role: ModelSettings.model_validate(raw) for role, raw in content.models.items()}
-        models = open_models(settings, environment, scripted, stack)
+        models = open_models(settings, environment, scripted, stack, mailbox=home.path / "mailbox" / "route")
         embedder = open_embedder(content.router.embedding.partition(":")[0])
         asked = Query(uuid.uuid4().hex, query, query)
         # Books of its own for each query: opening books reads their journal, and it must not grow with the traffic.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,9 @@ _Open = Callable[[ModelSettings, Surroundings], OpenedModel]
 _SETTINGS_OF_ALL = frozenset({"model"})
 _OPENAI_KEY = "OPENAI_API_KEY"
 _ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
+_MAILBOX_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAILBOX_SECONDS = 3600.0
+"""How long a mailbox waits for a reply where its settings do not say."""
 _HOSTED = frozenset(
     {"base_url", "api_key_env", "timeout_seconds", "concurrency", "adaptive", "max_retries", "send_sampling"}
 )
@@ -140,6 +144,21 @@ def _open_scripted(settings: ModelSettings, around: Surroundings) -> OpenedModel
     return OpenedModel(model)
 
 
+def _open_mailbox(settings: ModelSettings, around: Surroundings) -> OpenedModel:
+    from evolve.models.mailbox import Box, MailboxModel  # jsonschema is slow to import
+
+    if not _MAILBOX_NAME.fullmatch(settings.name):
+        raise UserError(
+            f"{settings.name!r} cannot name a folder", place=f"model {settings.model!r}", fix="letters, digits, - and _"
+        )
+    if around.mailbox is None:
+        raise UserError("there is no folder for a mailbox here", place=f"model {settings.model!r}", fix="open a home")
+    patience = settings.timeout_seconds if "timeout_seconds" in settings.model_fields_set else MAILBOX_SECONDS
+    box = Box(around.mailbox / settings.name)
+    model = MailboxModel(settings.name, box, most=settings.mailbox_requests, timeout_seconds=patience)
+    return OpenedModel(model, FixedSlots(settings.concurrency))
+
+
 def _retry(settings: ModelSettings) -> RetryPolicy:
     return RetryPolicy(attempts=settings.max_retries + 1)
 
@@ -172,6 +191,7 @@ _PROVIDERS: Mapping[str, tuple[_Open, frozenset[str]]] = MappingProxyType(
         "local": (_open_local, frozenset({"workers", "context_tokens", "timeout_seconds", "max_retries"})),
         "openai": (_open_openai, _HOSTED | {"api"}),
         "anthropic": (_open_anthropic, _HOSTED | {"cache_prompt"}),
+        "mailbox": (_open_mailbox, frozenset({"timeout_seconds", "concurrency", "mailbox_requests"})),
         "scripted": (_open_scripted, frozenset({"seed"})),
     }
 )

@@ -27,6 +27,7 @@ class ModelSettings(BaseModel):
     concurrency: int = Field(default=16, ge=1, le=1024, description="openai, anthropic: the most calls in flight")
     adaptive: bool = Field(default=True, description="openai and anthropic only: false holds concurrency fixed")
     max_retries: int = Field(default=4, ge=0, le=20, description="after a passing fault; not for scripted")
+    mailbox_requests: int = Field(default=200, ge=1, description="mailbox only: the most requests of one campaign")
     seed: int = Field(default=0, description="scripted only")
 
     @property
