@@ -19,7 +19,7 @@ def provider_rows(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for provider in known_providers():
         if provider == "local":
-            rows += [_local_row(f"local:{name}", environment) for name in PACKAGED()]
+            rows += [_local_row(f"local:{name}", environment) for name in PACKAGED]
         elif provider in KEYS:
             name = KEYS[provider]
             ready = bool(environment.get(name))

@@ -21,9 +21,9 @@ Each file in `requests/` is a question to a model, and you are the model. Answer
 `replies/ID.json` in the form of `reply.schema.json`; `{{"text": "…"}}` is enough. Where a request has a `json_schema`,
 `text` must be JSON that fits it. Use what stands in the request and nothing else.
 
-Write to another name first and rename, or use `evolve mailbox answer ID FILE`, so that nobody reads half a file. Several
-people or programs may answer one mailbox: `evolve mailbox claim` takes a request for an hour. The first whole reply counts.
-A reply that cannot be used moves to `rejected/`, with the reason beside it, and the request stays open.
+Write to another name first and rename, or use `evolve mailbox answer ID FILE`, so that nobody reads half a file.
+Several people or programs may answer one mailbox: `evolve mailbox claim` takes a request for an hour. The first whole
+reply counts. A reply that cannot be used moves to `rejected/`, with the reason beside it, and the request stays open.
 """
 
 CLAIM_SECONDS = 3600.0

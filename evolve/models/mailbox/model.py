@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from evolve.core.errors import BudgetExceeded, UserError, WorldError
+from evolve.core.errors import BudgetExceeded, WorldError
 from evolve.core.messages import Capability, ModelReply, ModelRequest
 from evolve.core.waiting import waiting
 from evolve.models.mailbox.box import Box
 from evolve.models.mailbox.documents import ReplyDocument, RequestDocument, read_reply, to_model_reply, write_request
+from evolve.models.needs import refuse_unable
 
 POLL_SECONDS = 0.2
 HALF_WRITTEN_SECONDS = 2.0
@@ -56,9 +57,7 @@ class MailboxModel:
         BudgetExceeded when the cap is reached, before anything is written; a WorldError that halts when nobody answers
         in time: the request stays, and a resume finds it and any reply given meanwhile.
         """
-        if request.labels or request.style == "plain":
-            need = Capability.LABELS if request.labels else Capability.PLAIN
-            raise UserError(f"{self.identity} cannot serve {need.value} requests", place="models")
+        refuse_unable(self, request)
         document = self._put(request)
         started = time.monotonic()
         with waiting():
