@@ -18,7 +18,7 @@ from evolve.core.cases import Case, Dataset, Split
 from evolve.core.errors import UserError
 from evolve.core.protocols import Embedder, Scorer
 from evolve.core.scores import Result
-from evolve.data import load_cases, split_cases
+from evolve.data import BadRow, load_cases, split_cases
 from evolve.embed import open_embedder
 from evolve.evaluate.heldout import SealedCases, seal
 from evolve.evaluate.scorers import open_scorer
@@ -57,7 +57,8 @@ class Material:
     sealed: SealedCases
     train: TrainSets
     dataset_hash: str
-    skipped: int
+    skipped: tuple[BadRow, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def dev(self) -> tuple[Case, ...]:
@@ -116,7 +117,7 @@ def read_material(inputs: CampaignInputs, home: Home) -> Material:
             fix="bring more cases, or a larger train share",
         )
     _require_batch(config, len(train.fit))
-    return Material(seed_tree, visible, sealed, train, dataset.content_hash, len(report.skipped))
+    return Material(seed_tree, visible, sealed, train, dataset.content_hash, report.skipped, report.notes)
 
 
 def _require_batch(config: CampaignConfig, fit: int) -> None:

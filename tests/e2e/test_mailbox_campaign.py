@@ -1,4 +1,4 @@
-"""A campaign whose proposer is a mailbox: killed while it waits, answered meanwhile, resumed; nothing is asked twice."""
+"""A campaign whose proposer is a mailbox: killed while it waits, answered meanwhile, resumed, and asked only once."""
 
 from __future__ import annotations
 
