@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -150,6 +150,10 @@ class Edges:
                 seen = [i for i, q in enumerate(self.queries) if q.case_id in ids]
                 scores[seen, self.members.index(member)] = np.nan
         return replace(self, scores=scores)
+
+    def retold(self, tell: Callable[[str], str]) -> Edges:
+        """The same edges with every query's text as `tell` tells it; fingerprints and embeddings stay."""
+        return replace(self, queries=tuple(replace(query, text=tell(query.text)) for query in self.queries))
 
     def to_bytes(self) -> bytes:
         """A self-describing table: equal edges give equal bytes on every machine."""

@@ -2,13 +2,14 @@
 
 from evolve.books.books import Books
 from evolve.books.budget import Amount, Budget, Caps, Reservation
-from evolve.books.documents import JournalMode
+from evolve.books.documents import MODES, JournalMode, JournalModes
 from evolve.books.model import BookedModel
 from evolve.books.owner import Owner
 from evolve.books.prices import PriceBook, PriceOverride
 from evolve.books.slots import UNLIMITED, Slots, SlotUse
 
 __all__ = [
+    "MODES",
     "UNLIMITED",
     "Amount",
     "BookedModel",
@@ -16,6 +17,7 @@ __all__ = [
     "Budget",
     "Caps",
     "JournalMode",
+    "JournalModes",
     "Owner",
     "PriceBook",
     "PriceOverride",

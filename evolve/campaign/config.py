@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from evolve.campaign.journal import JournalSettings
 from evolve.core.names import nearest
 from evolve.core.yaml_document import read_document
 from evolve.data import DataSettings
@@ -130,7 +131,7 @@ class CampaignConfig(Section):
     gate: GateSettings = GateSettings()
     budget: BudgetSettings
     approval: Literal["none", "required"] = "none"
-    journal: Literal["full", "hash", "off"] = "full"
+    journal: JournalSettings = JournalSettings()
     seed: int = 0
 
     @property
@@ -158,6 +159,15 @@ class CampaignConfig(Section):
             loop: LoopSettings | None = getattr(self.loops, name)
             if loop and "model" in loop.proposers and "proposer" not in self.models:
                 raise ValueError(f"loops.{name}.proposers has 'model': add models.proposer, or use catalog alone")
+        return self
+
+    @model_validator(mode="after")
+    def _journal_names_roles(self) -> CampaignConfig:
+        for role in self.journal.roles:
+            if role not in self.models:
+                hint = nearest(role, self.models)
+                meant = f"did you mean {hint}?" if hint else f"the roles are {', '.join(self.models)}"
+                raise ValueError(f"journal.roles.{role}: models has no role {role!r}; {meant}")
         return self
 
 

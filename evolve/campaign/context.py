@@ -6,16 +6,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evolve.books import Books, Caps, Owner, PriceBook
+from evolve.books import Books, Caps, JournalMode, Owner, PriceBook
 from evolve.campaign.config import CampaignConfig
 from evolve.campaign.fitset import TrainSets, split_train
 from evolve.campaign.observe import Observer
 from evolve.core.cases import Case, Dataset, Split
 from evolve.core.errors import UserError
 from evolve.core.protocols import Embedder, Scorer
+from evolve.core.redact import Redactor, shape_of
 from evolve.core.scores import Result
 from evolve.core.traces import Spend
 from evolve.data import load_cases, split_cases
@@ -37,6 +39,13 @@ class CampaignInputs:
     root: Path
     environment: Mapping[str, str]
     scripted: Mapping[str, ScriptedReply] = field(default_factory=dict)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """Takes out the environment's secrets and the keys that the models name."""
+        return Redactor.of(
+            self.environment, filter(None, (settings.api_key_env for settings in self.config.models.values()))
+        )
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,15 @@ class CampaignContext:
         ordered = sorted(self.material.dev, key=lambda c: c.text_key)
         return tuple(ordered if wanted is None else ordered[:wanted])
 
+    @property
+    def journal(self) -> JournalMode:
+        """What may be kept of texts that the serving roles had a part in: the strictest of their modes."""
+        return self.config.journal.of_text(self.config.serving_models)
+
+    def kept_text(self, text: str) -> str:
+        """What a router's table may keep of a case's text."""
+        return self.home.redactor.text(text) if self.journal == "full" else shape_of(text)
+
     def ask_as(self, owner: Owner) -> PaidModel:
         """The model of the owner's role, with every call booked to that owner."""
         return self.models[owner.role].booked(self.books, owner)
@@ -128,12 +146,13 @@ async def open_context(
     """Opens models, scorer, embedder and books; ends them on the way out."""
     config = inputs.config
     async with AsyncExitStack() as stack:
+        home.learn_secrets(inputs.redactor)
         models = open_models(config.models, inputs.environment, inputs.scripted, stack)
         scorer = open_scorer(config.scorer, inputs.root)
         stack.push_async_callback(scorer.close)
         embedder = open_embedder(config.portfolio.embedder)
         caps = Caps(calls=config.budget.calls, usd=config.budget.usd, tokens=config.budget.tokens)
-        books = Books(home, campaign, caps, PriceBook(), config.journal)
+        books = Books(home, campaign, caps, PriceBook(), config.journal.modes)
         stack.push_async_callback(books.close)
         executor = Executor(home.trees, booked_models(books, models, campaign), embedder)
         suite = Suite(executor, scorer, home.results, _suite_settings(campaign, config, models, observe))
@@ -191,5 +210,6 @@ def _suite_settings(
         models={role: models[role].identity for role in config.serving_models},
         concurrency=config.models["agent"].lanes,
         deadline=None if minutes is None else time.monotonic() + 60 * minutes,
+        journal=config.journal.of_text(config.serving_models),
         on_result=on_result,
     )

@@ -29,6 +29,14 @@ from evolve.campaign.state import CampaignState
 Stage = Callable[[CampaignContext, CampaignState], Coroutine[Any, Any, dict[str, Any]]]
 
 
+class StageStopped(Exception):
+    """Carries a stage's error past the graph, which writes the text of errors into its checkpoint."""
+
+    def __init__(self, stage: str, error: Exception) -> None:
+        super().__init__(stage, type(error).__name__)
+        self.error = error
+
+
 def build_graph(context: CampaignContext, saver: BaseCheckpointSaver[Any]) -> CompiledStateGraph[Any, Any, Any, Any]:
     """The compiled graph of one campaign, checkpointed by `saver` after every stage."""
     graph = StateGraph(CampaignState)
@@ -69,7 +77,10 @@ def _bind(
         context.observe("stage", name=name)
         # An empty context: graphs that run inside a stage must not inherit this graph's checkpointer.
         work: asyncio.Task[dict[str, Any]] = asyncio.create_task(stage(context, state), context=Context())
-        return await work
+        try:
+            return await work
+        except Exception as error:
+            raise StageStopped(name, error) from None
 
     return node
 

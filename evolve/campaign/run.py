@@ -13,7 +13,7 @@ from langgraph.types import Command
 
 from evolve.campaign.config import CampaignConfig, read_campaign
 from evolve.campaign.context import CampaignContext, CampaignInputs, Material, open_context, read_material
-from evolve.campaign.graph import build_graph
+from evolve.campaign.graph import StageStopped, build_graph
 from evolve.campaign.identity import campaign_fingerprints, require_unchanged
 from evolve.campaign.observe import Observer
 from evolve.core.errors import BudgetExceeded, EvolveError, UserError
@@ -67,6 +67,7 @@ async def _drive(
         async with open_context(campaign, inputs, home, material, observe) as context, _saver(home) as saver:
             _check_fingerprints(context)
             graph = build_graph(context, saver)
+            home.campaigns.set_journal(campaign, inputs.config.journal.model_dump(mode="json"))
             home.campaigns.set_status(campaign, "running")
             try:
                 state, question = await _invoke(graph, campaign, answer)
@@ -89,7 +90,10 @@ async def _invoke(graph: Any, campaign: str, answer: str | None) -> tuple[dict[s
     if waiting and answer is None:
         return dict(snapshot.values), dict(waiting[0].value)
     start: Any = Command(resume=answer) if waiting else (None if snapshot.created_at else {"rounds_done": 0})
-    await graph.ainvoke(start, config, durability="sync")
+    try:
+        await graph.ainvoke(start, config, durability="sync")
+    except StageStopped as stopped:
+        raise stopped.error from None
     snapshot = await graph.aget_state(config)
     open_questions = [i for task in snapshot.tasks for i in task.interrupts]
     return dict(snapshot.values), dict(open_questions[0].value) if open_questions else None

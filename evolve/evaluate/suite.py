@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from evolve.books import JournalMode
 from evolve.core.cases import Case, Split
 from evolve.core.errors import BudgetExceeded, EvolveError, HeldoutSealed, WorldError
 from evolve.core.hashing import JSONValue, content_hash
@@ -47,6 +48,8 @@ class SuiteSettings:
     concurrency: int = 2
     attempts: int = 3
     deadline: float | None = None
+    journal: JournalMode = "full"
+    """what stored traces keep of the texts in them"""
     on_result: Callable[[Evaluation, Result], None] = field(default=lambda _e, _r: None)
 
 
@@ -187,14 +190,16 @@ class Suite:
             return
         if result.status is RunStatus.HARNESS_FAULT:
             key = self._fault_key(key)
+        journal = self._settings.journal
+        kept = result if journal == "full" else replace(result, score=Score(result.value, ""))
         row = StoredResult(
             key=key,
             tree=evaluation.tree,
             split=evaluation.split.value,
             case_fingerprint=case.fingerprint,
             repetition=result.repetition,
-            trace=trace_document(trace),
-            result=result,
+            trace={**trace_document(trace, keep=journal), "campaign": self._settings.campaign},
+            result=kept,
         )
         await self._results.put_async(row)
 

@@ -73,7 +73,8 @@ async def propose(
         known = Known(seen, history, leaks, failure_excerpts(context, plan))
         for index in range(plan.settings.model_proposals):
             found.append(await _from_model(context, plan, index, known))
-    return _without_repeats(context.home.trees.get(plan.parent), found, seen, leaks)
+    kept = _without_repeats(context.home.trees.get(plan.parent), found, seen, leaks)
+    return [_without_secret(context, plan, item) for item in kept]
 
 
 def _from_catalog(context: CampaignContext, plan: RoundPlan) -> list[Proposal]:
@@ -166,6 +167,18 @@ def _without_repeats(
         else:
             kept.append(item)
     return kept
+
+
+def _without_secret(context: CampaignContext, plan: RoundPlan, item: Proposal | Refused) -> Proposal | Refused:
+    """Refuses a proposal that would carry a secret into its tree: trees never change, so nothing redacts it later."""
+    if isinstance(item, Refused):
+        return item
+    parent, clean = context.home.trees.get(plan.parent), context.home.redactor
+    changed = [path for path, data in item.files.items() if parent.get(path) != data]
+    found = [p for p in changed if clean.finds(p) or clean.finds(item.files[p].decode("utf-8", "replace"))]
+    if found:
+        return Refused(item.source, "secret", f"a secret would enter the tree in {len(found)} of its files")
+    return item
 
 
 def _refusal(item: Proposal, known: Collection[str], parent: Files, leaks: LeakIndex) -> Refused | None:
