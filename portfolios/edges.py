@@ -19,7 +19,8 @@ from evolve.core.scores import Result, Scorecard
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 
-_MAGIC = b"evolve-edges-1\n"
+MAGIC = b"evolve-edges-1\n"
+"""How the bytes of an edge table begin."""
 _HEADER = struct.Struct("<Q")
 _DIGITS = 9
 
@@ -169,14 +170,14 @@ class Edges:
         if self.costs is not None:
             blocks.append(_float_bytes(self.costs))
         body = _HEADER.pack(len(header)) + header + b"".join(blocks)
-        return _MAGIC + sha256_hex(body).encode() + body
+        return MAGIC + sha256_hex(body).encode() + body
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Edges:
         """The inverse of `to_bytes`; UserError when the bytes are cut, changed or of another format."""
-        start = len(_MAGIC) + 64
+        start = len(MAGIC) + 64
         body = data[start:]
-        if not data.startswith(_MAGIC) or sha256_hex(body).encode() != data[len(_MAGIC) : start]:
+        if not data.startswith(MAGIC) or sha256_hex(body).encode() != data[len(MAGIC) : start]:
             raise UserError(
                 "these bytes are not a whole edge table of this format", fix="fit the router again from stored results"
             )

@@ -20,6 +20,9 @@ from evolve.run.answer import Answer, Query, answer_query, open_version
 from evolve.run.execute import Executor
 from evolve.store import Home
 
+ROUTE = "route:"
+"""How the books name a routed query: this, the version, a slash, the query's id."""
+
 
 @dataclass(frozen=True)
 class RoutedQuery:
@@ -92,7 +95,7 @@ async def _route(home: Home, found: Reference, query: str, around: _Surroundings
         embedder = open_embedder(content.router.embedding.partition(":")[0])
         asked = Query(uuid.uuid4().hex, query, query)
         # Books of its own for each query: opening books reads their journal, and it must not grow with the traffic.
-        owner = f"route:{found.label}/{asked.id}"
+        owner = f"{ROUTE}{found.label}/{asked.id}"
         books = Books(home, owner, Caps(), PriceBook(), around.modes)
         stack.push_async_callback(books.close)
         executor = Executor(home.trees, booked_models(books, models, owner), embedder)

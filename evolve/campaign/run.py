@@ -11,6 +11,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 
+from evolve.campaign.checkpoints import CHECKPOINTS
 from evolve.campaign.config import CampaignConfig, read_campaign
 from evolve.campaign.context import CampaignContext, CampaignInputs, Material, open_context, read_material
 from evolve.campaign.graph import StageStopped, build_graph
@@ -123,7 +124,7 @@ def new_id(config: CampaignConfig, home: Home) -> str:
 @asynccontextmanager
 async def _saver(home: Home) -> AsyncIterator[AsyncSqliteSaver]:
     """Checkpoints in their own SQLite file, in WAL mode with a busy time-out set by us."""
-    async with AsyncSqliteSaver.from_conn_string(str(home.path / "checkpoints.db")) as saver:
+    async with AsyncSqliteSaver.from_conn_string(str(home.path / CHECKPOINTS)) as saver:
         await saver.conn.execute("PRAGMA journal_mode=WAL")
         await saver.conn.execute("PRAGMA busy_timeout=10000")
         yield saver

@@ -9,7 +9,7 @@ import sys
 import typer
 
 from evolve import __version__
-from evolve.cli import campaigns, project, trees, versions
+from evolve.cli import campaigns, keeping, project, trees, versions
 from evolve.cli.rooms import check_rooms
 from evolve.core.errors import EvolveError, HeldoutSealed
 from evolve.core.redact import Redactor
@@ -36,7 +36,7 @@ def _root(
     """The options before the command."""
 
 
-for _module in (project, campaigns, versions, trees):
+for _module in (project, campaigns, versions, trees, keeping):
     _module.register(app)
 
 

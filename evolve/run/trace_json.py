@@ -26,10 +26,10 @@ def hide_texts(document: dict[str, Any], keep: str) -> dict[str, Any]:
     """A trace document without its texts, marked with `keep`; status, costs and the names of the steps stay."""
 
     def hide(part: dict[str, Any]) -> dict[str, Any]:
-        output = {"sha256": content_hash(part["output"])} if keep == "hash" and part["output"] is not None else None
+        output = {"sha256": content_hash(part["output"])} if keep == "hash" and part.get("output") is not None else None
         return {**part, "output": output, "error": "", "truncated": False}
 
-    return {**hide(document), "steps": [hide(step) for step in document["steps"]], "kept": keep}
+    return {**hide(document), "steps": [hide(step) for step in document.get("steps", ())], "kept": keep}
 
 
 def _whole_document(trace: Trace, limit: int) -> dict[str, Any]:

@@ -19,10 +19,12 @@ from evolve.store.alpha import AlphaStore
 from evolve.store.artifacts import Artifacts
 from evolve.store.campaigns import CampaignStore
 from evolve.store.database import Database, sqlite_url
+from evolve.store.erasing import Eraser
 from evolve.store.journal import JournalStore
 from evolve.store.ledger import Ledger
 from evolve.store.packing import utc_now
 from evolve.store.results import ResultStore
+from evolve.store.rewriting import Rewriter
 from evolve.store.schema import ensure_schema, schema_version
 from evolve.store.trees import GitTrees
 from evolve.store.versions import VersionStore
@@ -74,6 +76,16 @@ class Home:
     def journal(self) -> JournalStore:
         """Rows of model calls."""
         return JournalStore(self.database)
+
+    @cached_property
+    def eraser(self) -> Eraser:
+        """Takes kept texts out again."""
+        return Eraser(self.database)
+
+    @cached_property
+    def rewriter(self) -> Rewriter:
+        """Replaces texts inside documents and artifacts."""
+        return Rewriter(self.database)
 
     @property
     def redactor(self) -> Redactor:

@@ -35,7 +35,7 @@ def failure_excerpts(context: CampaignContext, plan: RoundPlan) -> list[FailureE
 
 def _answer(trace: Mapping[str, JSONValue]) -> JSONValue:
     """The stored answer, whose secrets are out already; or why there is none to show."""
-    return f"[not kept: journal: {trace['kept']}]" if "kept" in trace else trace.get("output")
+    return f"[not kept: {trace['kept']}]" if "kept" in trace else trace.get("output")
 
 
 def dev_aggregate(context: CampaignContext) -> str:
