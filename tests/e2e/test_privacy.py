@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import sqlite3
 import subprocess
@@ -23,11 +24,12 @@ from evolve.campaign.retention import collect_garbage
 from evolve.campaign.route import route_once
 from evolve.campaign.run import load_inputs, start_campaign
 from evolve.cli.progress import Progress
-from evolve.core.errors import UserError
+from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import ModelRequest
 from evolve.report.story import campaign_story
 from evolve.store import Home, open_home
 
+ROOT = Path(__file__).resolve().parents[2]
 SECRET = "zq81-UNIQUE-hunter-77aa"
 QUERY = "Where is the parcel of Ottilie Quastenberg-Marlow, number 4711-X?"
 
@@ -148,6 +150,18 @@ def test_a_journal_that_keeps_no_text_leaves_none_of_cases_answers_and_queries(
     stored = b"\n".join(c if isinstance(c, bytes) else str(c).encode() for c in cells)
     stored += b"\n".join(zlib.decompress(c[1:]) for c in cells if isinstance(c, bytes) and c[:2] == b"\x01\x78")
     assert not any(text in stored for text in texts)
+
+
+def test_an_error_that_stops_a_campaign_leaves_its_text_in_no_checkpoint(project: Any, home: Home) -> None:
+    small(project, journal={"default": "hash"})
+
+    def agent(request: ModelRequest, rng: random.Random) -> str:
+        raise WorldError(f"the provider says Unmistakable to {request.messages[-1].content}", passing=False)
+
+    with pytest.raises(WorldError, match="Unmistakable"):
+        run(project, home, script={"desk": agent})
+    assert (home.path / "checkpoints.db").exists()
+    assert b"Unmistakable" not in everything_in(home.path)
 
 
 def test_a_version_of_a_hash_campaign_routes_like_one_that_keeps_texts(project: Any, home: Home) -> None:
@@ -281,7 +295,8 @@ def test_the_commands_say_what_they_did_and_exit_two_for_wrong_input(project: An
 
     def evolve(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "evolve.cli", *arguments]
-        return subprocess.run(command, cwd=project.folder, capture_output=True, check=False, timeout=60)
+        settings = {k: v for k, v in os.environ.items() if k != "EVOLVE_HOME"} | {"PYTHONPATH": str(ROOT)}
+        return subprocess.run(command, cwd=project.folder, env=settings, capture_output=True, check=False, timeout=60)
 
     assert evolve("forget").returncode == 2
     assert evolve("forget", "hi").returncode == 2
