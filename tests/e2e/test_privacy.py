@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,16 +19,20 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from evolve.campaign.forget import forget, sought_route, sought_text
 from evolve.campaign.retention import collect_garbage
 from evolve.campaign.route import route_once
 from evolve.campaign.run import load_inputs, start_campaign
+from evolve.cli.main import app
 from evolve.cli.progress import Progress
 from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import ModelRequest
 from evolve.report.story import campaign_story
 from evolve.store import Home, open_home
+
+from .conftest import write_project
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "zq81-UNIQUE-hunter-77aa"
@@ -81,6 +86,30 @@ def small(project: Any, **changes: Any) -> None:
     """A campaign of a few hundred calls."""
     loops = {"harness": {"rounds": 1, "proposals": 2, "batch": 8}}
     project.edit(loops=loops, gate={"alpha": 0.05, "max_cases": 12}, **changes)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A project whose small campaign has run once."""
+    project = write_project(tmp_path_factory.mktemp("finished") / "desk")
+    small(project)
+    with closing(open_home(project.home, create=True)) as home:
+        run(project, home)
+    return project
+
+
+@pytest.fixture
+def after(finished: Any, tmp_path: Path) -> Any:
+    """A copy of it that a test may change."""
+    return type(finished)(Path(shutil.copytree(finished.folder, tmp_path / "desk")), finished.rows)
+
+
+@pytest.fixture
+def served(after: Any) -> Iterator[Home]:
+    """The home of that copy."""
+    opened = open_home(after.home)
+    yield opened
+    opened.close()
 
 
 def test_a_secret_that_a_model_echoes_is_in_no_file_of_the_home_and_in_no_output(
@@ -172,49 +201,43 @@ def test_a_version_of_a_hash_campaign_routes_like_one_that_keeps_texts(project: 
     assert routed.journal == "hash"
 
 
-def test_route_keeps_what_its_option_says_whatever_the_campaign_keeps(project: Any, home: Home) -> None:
-    small(project)
-    run(project, home)
-    route_once(home, None, QUERY, {}, scripts(project), journal="off")
-    assert QUERY.encode() not in everything_in(project.home)
-    route_once(home, None, QUERY, {}, scripts(project))
-    assert QUERY.encode() in everything_in(project.home)
+def test_route_keeps_what_its_option_says_whatever_the_campaign_keeps(after: Any, served: Home) -> None:
+    route_once(served, None, QUERY, {}, scripts(after), journal="off")
+    assert QUERY.encode() not in everything_in(after.home)
+    route_once(served, None, QUERY, {}, scripts(after))
+    assert QUERY.encode() in everything_in(after.home)
 
 
-def test_a_forgotten_query_is_in_no_byte_of_the_home_while_rows_and_sums_stay(project: Any, home: Home) -> None:
-    small(project)
-    run(project, home)
-    routed = route_once(home, None, QUERY, {}, scripts(project))
-    route_once(home, None, QUERY, {}, scripts(project))
-    home.ledger.append("x", "note", "somebody", {"said": f"look at this: {QUERY}"}, key="x")
-    home.artifacts.put_json({"c1": {"text": QUERY, "score": 1.0}})
-    (home.path / "mailbox").mkdir()
-    (home.path / "mailbox" / "request.json").write_text(f'{{"prompt": "{QUERY}"}}')
-    owner = next(o for o in home.eraser.call_owners() if o.endswith(routed.id))
-    before = [row.spend for row in home.journal.iter(owner)]
-    done = forget(home, sought_text(home, QUERY), everything_else=False)
+def test_a_forgotten_query_is_in_no_byte_of_the_home_while_rows_and_sums_stay(after: Any, served: Home) -> None:
+    routed = route_once(served, None, QUERY, {}, scripts(after))
+    route_once(served, None, QUERY, {}, scripts(after))
+    served.ledger.append("x", "note", "somebody", {"said": f"look at this: {QUERY}"}, key="x")
+    served.artifacts.put_json({"c1": {"text": QUERY, "score": 1.0}})
+    (served.path / "mailbox").mkdir()
+    (served.path / "mailbox" / "request.json").write_text(f'{{"prompt": "{QUERY}"}}')
+    owner = next(o for o in served.eraser.call_owners() if o.endswith(routed.id))
+    before = [row.spend for row in served.journal.iter(owner)]
+    done = forget(served, sought_text(served, QUERY), everything_else=False)
     assert done.places["calls"] >= 2
     assert {"ledger", "artifacts", "files"} <= done.places.keys()
-    assert [row.spend for row in home.journal.iter(owner)] == before
-    assert all("forgotten" in row.note for row in home.journal.iter(owner))
-    raw = b"".join(p.read_bytes() for p in home.path.rglob("*") if p.is_file())
+    assert [row.spend for row in served.journal.iter(owner)] == before
+    assert all("forgotten" in row.note for row in served.journal.iter(owner))
+    raw = b"".join(p.read_bytes() for p in served.path.rglob("*") if p.is_file())
     assert QUERY.encode() not in raw
-    assert b"Quastenberg" not in everything_in(home.path)
-    assert forget(home, sought_text(home, QUERY), everything_else=False).places == {}
+    assert b"Quastenberg" not in everything_in(served.path)
+    assert forget(served, sought_text(served, QUERY), everything_else=False).places == {}
 
 
-def test_a_routed_query_is_forgotten_by_its_id_and_the_others_stay(project: Any, home: Home) -> None:
-    small(project)
-    run(project, home)
-    gone = route_once(home, None, QUERY, {}, scripts(project))
-    route_once(home, None, "Where is my other parcel, please?", {}, scripts(project))
-    assert forget(home, sought_route(home, gone.id), everything_else=False).places["calls"] >= 1
-    kept = everything_in(home.path)
+def test_a_routed_query_is_forgotten_by_its_id_and_the_others_stay(after: Any, served: Home) -> None:
+    gone = route_once(served, None, QUERY, {}, scripts(after))
+    route_once(served, None, "Where is my other parcel, please?", {}, scripts(after))
+    assert forget(served, sought_route(served, gone.id), everything_else=False).places["calls"] >= 1
+    kept = everything_in(served.path)
     assert b"Quastenberg" not in kept
     assert b"Where is my other parcel" in kept
-    assert forget(home, sought_route(home, gone.id), everything_else=False).places == {}
+    assert forget(served, sought_route(served, gone.id), everything_else=False).places == {}
     with pytest.raises(UserError, match="no routed query"):
-        sought_route(home, "nonesuch")
+        sought_route(served, "nonesuch")
 
 
 def test_a_case_that_a_tree_carries_is_named_and_only_forgotten_elsewhere_on_request(project: Any, home: Home) -> None:
@@ -287,26 +310,29 @@ def test_gc_removes_what_is_older_than_its_campaign_keeps_it_and_the_books_stay(
     home.close()
 
 
-def test_the_commands_say_what_they_did_and_exit_two_for_wrong_input(project: Any, home: Home) -> None:
-    small(project)
-    run(project, home)
-    route_once(home, None, QUERY, {}, scripts(project))
-    home.close()
+def test_the_commands_say_what_they_did_and_exit_two_for_wrong_input(
+    after: Any, served: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    route_once(served, None, QUERY, {}, scripts(after))
+    served.close()
 
     def evolve(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "evolve.cli", *arguments]
         settings = {k: v for k, v in os.environ.items() if k != "EVOLVE_HOME"} | {"PYTHONPATH": str(ROOT)}
-        return subprocess.run(command, cwd=project.folder, env=settings, capture_output=True, check=False, timeout=60)
+        return subprocess.run(command, cwd=after.folder, env=settings, capture_output=True, check=False, timeout=60)
 
-    assert evolve("forget").returncode == 2
-    assert evolve("forget", "hi").returncode == 2
     done = evolve("forget", QUERY)
     assert (done.returncode, b"forgotten in" in done.stdout) == (0, True), done.stderr
-    assert b"nothing of it is kept" in evolve("forget", QUERY).stdout
-    assert b"would remove 0" in evolve("gc", "--dry-run").stdout
-    wrong = evolve("route", "hello there", "--journal", "secretly")
-    assert wrong.returncode == 2
-    assert b"full, hash, off" in wrong.stderr
+    refused = evolve("forget", "hi")
+    assert (refused.returncode, b"--id" in refused.stderr) == (2, True)
+    monkeypatch.setenv("EVOLVE_HOME", str(after.home))
+    runner = CliRunner()
+    assert "nothing of it is kept" in runner.invoke(app, ["forget", QUERY]).stdout
+    assert "would remove 0" in runner.invoke(app, ["gc", "--dry-run"]).stdout
+    assert json.loads(runner.invoke(app, ["gc", "--json"]).stdout)["dry_run"] is False
+    assert isinstance(runner.invoke(app, ["forget"]).exception, UserError)
+    wrong = runner.invoke(app, ["route", "hello there", "--journal", "secretly"]).exception
+    assert "full, hash, off" in str(wrong)
 
 
 def test_an_unknown_role_in_the_journal_is_refused_with_the_nearest_name(project: Any) -> None:
