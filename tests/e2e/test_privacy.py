@@ -23,14 +23,18 @@ from typer.testing import CliRunner
 
 from evolve.campaign.forget import forget, sought_route, sought_text
 from evolve.campaign.retention import collect_garbage
-from evolve.campaign.route import route_once
+from evolve.campaign.route import route_once, version_journal
 from evolve.campaign.run import load_inputs, start_campaign
 from evolve.cli.main import app
 from evolve.cli.progress import Progress
 from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import ModelRequest
+from evolve.core.redact import Redactor
+from evolve.embed import open_embedder
 from evolve.report.story import campaign_story
+from evolve.run.answer import open_version
 from evolve.store import Home, open_home
+from portfolios.portfolio import parse_content
 
 from .conftest import write_project
 
@@ -193,12 +197,56 @@ def test_an_error_that_stops_a_campaign_leaves_its_text_in_no_checkpoint(project
     assert b"Unmistakable" not in everything_in(home.path)
 
 
-def test_a_version_of_a_hash_campaign_routes_like_one_that_keeps_texts(project: Any, home: Home) -> None:
+def test_a_version_whose_table_holds_no_texts_routes_like_one_that_holds_them(
+    project: Any, home: Home, served: Home
+) -> None:
     small(project, journal={"default": "full", "roles": {"agent": "hash"}})
     run(project, home)
-    routed = route_once(home, None, project.rows[1]["input"], {}, scripts(project))
-    assert routed.answer.decision.rule.value != "far"
-    assert routed.journal == "hash"
+    assert version_journal(home, "small", 2).modes.of("agent") == "hash"
+    texts, embedder = [row["input"] for row in project.rows[:80]], open_embedder("fast")
+    masked, plain = (
+        open_version(place, parse_content(place.versions.get("small", 2).content), embedder).decide_many(
+            texts, embedder.embed(texts)
+        )
+        for place in (home, served)
+    )
+    assert [(d.rule, d.member) for d in masked] == [(d.rule, d.member) for d in plain]
+    assert sum(d.rule == "matcher" for d in plain) > 70
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["redacted", "hash"])
+def test_what_a_proposer_says_in_a_refused_patch_is_in_no_ledger_row_and_no_checkpoint(
+    project: Any, home: Home, keeps: bool
+) -> None:
+    loop = {"rounds": 1, "proposals": 1, "batch": 8, "proposers": ["model"]}
+    models = {"agent": {"model": "scripted:desk"}, "proposer": {"model": "scripted:says"}}
+    project.edit(models=models, loops={"harness": loop}, journal={"roles": {} if keeps else {"proposer": "hash"}})
+    edit = {"path": f"../{SECRET}.md", "content": "x"}
+    words = dict.fromkeys(("cause", "lever", "predicted_effect", "refuted_by"), SECRET)
+    script = {**scripts(project), "says": lambda _request, _rng: json.dumps({**words, "edits": [edit]})}
+    outcome = run(project, home, {"DESK_API_KEY": SECRET} if keeps else {}, script)
+    assert outcome.state["stalled"]
+    (row,) = home.ledger.rows(outcome.campaign, "proposal")
+    assert ("[redacted:DESK_API_KEY]" if keeps else "[not kept: journal: hash]") in row.detail["reason"]
+    assert SECRET.encode() not in everything_in(home.path)
+
+
+def test_no_line_of_progress_shows_a_secret(capfd: pytest.CaptureFixture[str]) -> None:
+    with Progress(redactor=Redactor({SECRET: "DESK_API_KEY"})) as progress:
+        progress.observe("note", text=f"it is {SECRET}")
+    shown = capfd.readouterr().err
+    assert "[redacted:DESK_API_KEY]" in shown
+    assert SECRET not in shown
+
+
+def test_an_error_printed_by_the_command_line_shows_no_secret(after: Any) -> None:
+    settings = {k: v for k, v in os.environ.items() if k != "EVOLVE_HOME"}
+    settings |= {"PYTHONPATH": str(ROOT), "DESK_API_KEY": SECRET}
+    command = [sys.executable, "-m", "evolve.cli", "portfolio", "show", SECRET, "--json"]
+    done = subprocess.run(command, cwd=after.folder, env=settings, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert b"[redacted:DESK_API_KEY]" in done.stderr
+    assert SECRET.encode() not in done.stdout + done.stderr
 
 
 def test_route_keeps_what_its_option_says_whatever_the_campaign_keeps(after: Any, served: Home) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -34,6 +35,14 @@ def test_an_artifact_keeps_its_name_when_its_text_goes(home: Home) -> None:
     sha = home.artifacts.put_json({"text": TEXT})
     assert home.rewriter.rewrite_artifacts(lambda data: b"{}" if b"unmistakable" in data else None) == 1
     assert home.artifacts.get_json(sha) == {}
+
+
+def test_a_compacted_file_is_smaller_by_what_was_deleted_from_it(home: Home) -> None:
+    sha = home.artifacts.put(os.urandom(2_000_000))
+    compact(home.path / DATABASE)
+    home.rewriter.delete_artifacts([sha])
+    assert compact(home.path / DATABASE) > 1_900_000
+    assert (home.path / DATABASE).stat().st_size < 1_000_000
 
 
 def test_a_reader_that_holds_the_log_open_is_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
