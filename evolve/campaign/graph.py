@@ -25,6 +25,7 @@ from evolve.campaign.stages.fit import curate_members, fit_challenger
 from evolve.campaign.stages.gate import run_gate_stage
 from evolve.campaign.stages.screen import screen_finalists
 from evolve.campaign.state import CampaignState
+from evolve.core.redact import redacted_error
 
 Stage = Callable[[CampaignContext, CampaignState], Coroutine[Any, Any, dict[str, Any]]]
 
@@ -80,7 +81,7 @@ def _bind(
         try:
             return await work
         except Exception as error:
-            raise StageStopped(name, error) from None
+            raise StageStopped(name, redacted_error(error, context.home.redactor)) from None
 
     return node
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from evolve.books import Books, Caps, JournalMode, JournalModes, PriceBook
 from evolve.campaign.context import booked_models, open_models
 from evolve.campaign.journal import JournalSettings, read_settings
-from evolve.core.errors import UserError
-from evolve.core.redact import Redactor
+from evolve.core.errors import EvolveError, UserError
+from evolve.core.redact import Redactor, redacted_error
 from evolve.embed import open_embedder
 from evolve.models import ModelSettings, ScriptedReply
 from evolve.report.references import Reference, resolve_reference
@@ -52,7 +52,11 @@ def route_once(
     """
     found = resolve_reference(home, reference or _only_name(home))
     modes = version_journal(home, found.name, found.version).modes if journal is None else JournalModes(journal)
-    return asyncio.run(_route(home, found, query, _Surroundings(environment, scripted or {}, modes)))
+    try:
+        return asyncio.run(_route(home, found, query, _Surroundings(environment, scripted or {}, modes)))
+    except EvolveError as error:
+        redacted_error(error, home.redactor)
+        raise
 
 
 def version_journal(home: Home, name: str, number: int | None) -> JournalSettings:

@@ -31,7 +31,7 @@ from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import ModelRequest
 from evolve.core.redact import Redactor
 from evolve.embed import open_embedder
-from evolve.report.story import campaign_story
+from evolve.report.story import campaign_story, story_lines
 from evolve.run.answer import open_version
 from evolve.store import Home, open_home
 from portfolios.portfolio import parse_content
@@ -189,10 +189,11 @@ def test_an_error_that_stops_a_campaign_leaves_its_text_in_no_checkpoint(project
     small(project, journal={"default": "hash"})
 
     def agent(request: ModelRequest, rng: random.Random) -> str:
-        raise WorldError(f"the provider says Unmistakable to {request.messages[-1].content}", passing=False)
+        raise WorldError(f"the provider of {SECRET} says Unmistakable to {request.messages[-1].content}", passing=False)
 
-    with pytest.raises(WorldError, match="Unmistakable"):
-        run(project, home, script={"desk": agent})
+    with pytest.raises(WorldError, match="Unmistakable") as told:
+        run(project, home, {"DESK_API_KEY": SECRET}, {"desk": agent})
+    assert "[redacted:DESK_API_KEY]" in str(told.value)
     assert (home.path / "checkpoints.db").exists()
     assert b"Unmistakable" not in everything_in(home.path)
 
@@ -229,6 +230,21 @@ def test_what_a_proposer_says_in_a_refused_patch_is_in_no_ledger_row_and_no_chec
     (row,) = home.ledger.rows(outcome.campaign, "proposal")
     assert ("[redacted:DESK_API_KEY]" if keeps else "[not kept: journal: hash]") in row.detail["reason"]
     assert SECRET.encode() not in everything_in(home.path)
+
+
+def test_a_query_is_forgotten_in_checkpoints_too_and_the_campaign_still_reads(project: Any, home: Home) -> None:
+    loop = {"rounds": 1, "proposals": 1, "batch": 8, "proposers": ["model"]}
+    models = {"agent": {"model": "scripted:desk"}, "proposer": {"model": "scripted:says"}}
+    project.edit(models=models, loops={"harness": loop})
+    edit = {"path": f"../{QUERY}.md", "content": "x"}
+    words = dict.fromkeys(("cause", "lever", "predicted_effect", "refuted_by"), "because")
+    script = {**scripts(project), "says": lambda _request, _rng: json.dumps({**words, "edits": [edit]})}
+    outcome = run(project, home, script=script)
+    assert "Quastenberg" in outcome.state["stalled"]
+    done = forget(home, sought_text(home, QUERY), everything_else=False)
+    assert done.places["checkpoints"] >= 1
+    assert b"Quastenberg" not in everything_in(home.path)
+    assert "[forgotten]" in "\n".join(story_lines(campaign_story(home, outcome.campaign)))
 
 
 def test_no_line_of_progress_shows_a_secret(capfd: pytest.CaptureFixture[str]) -> None:
