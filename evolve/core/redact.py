@@ -35,12 +35,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
 """Well-known shapes by the name that replaces them."""
 _HINTS = (
     ("sk-", "openai_key"),
-    ("ghp_", "github_token"),
-    ("gho_", "github_token"),
-    ("ghs_", "github_token"),
-    ("ghu_", "github_token"),
-    ("ghr_", "github_token"),
-    ("github_pat_", "github_token"),
+    ("_", "github_token"),
     ("AKIA", "aws_key"),
     ("ASIA", "aws_key"),
     ("earer ", "bearer"),
