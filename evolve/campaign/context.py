@@ -143,7 +143,7 @@ async def open_context(
     config = inputs.config
     deadline = None if time_left is None else time.monotonic() + time_left
     async with AsyncExitStack() as stack:
-        models = _models(inputs, stack, lambda text: observe("note", text=text))
+        models = _models(inputs, stack, lambda text: observe("note", text=text), home.mailbox / campaign)
         embedder = open_embedder(config.portfolio.embedder)
         caps = Caps(calls=config.budget.calls, usd=config.budget.usd, tokens=config.budget.tokens)
         prices = PriceBook(config.budget.prices)
@@ -157,10 +157,10 @@ async def open_context(
         yield CampaignContext(campaign, inputs, home, material, models, books, suite, embedder, scorer, observe)
 
 
-def _models(inputs: CampaignInputs, stack: AsyncExitStack, tell: Tell) -> Mapping[str, OpenedModel]:
+def _models(inputs: CampaignInputs, stack: AsyncExitStack, tell: Tell, mailbox: Path) -> Mapping[str, OpenedModel]:
     if inputs.recording is not None:
         return {role: OpenedModel(model) for role, model in inputs.recording.models.items()}
-    return open_models(inputs.config.models, inputs.environment, inputs.scripted, stack, tell)
+    return open_models(inputs.config.models, inputs.environment, inputs.scripted, stack, tell, mailbox)
 
 
 def _suite_settings(

@@ -55,9 +55,10 @@ async def _route(
     content = found.content
     async with AsyncExitStack() as stack:
         settings = {role: ModelSettings.model_validate(raw) for role, raw in content.models.items()}
-        models = open_models(settings, environment, scripted, stack)
-        embedder = open_embedder(content.router.embedding.partition(":")[0])
         asked = Query(uuid.uuid4().hex, query, query)
+        mailbox = home.mailbox / f"route-{asked.id}"
+        models = open_models(settings, environment, scripted, stack, mailbox=mailbox)
+        embedder = open_embedder(content.router.embedding.partition(":")[0])
         # Books of its own for each query: opening books reads their journal, and it must not grow with the traffic.
         owner = f"route:{found.label}/{asked.id}"
         books = Books(home, owner, Caps(), PriceBook(), "full")

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from evolve import __version__
-from evolve.cli import campaigns, project, replaying, trees, versions
+from evolve.cli import campaigns, mailbox, models, project, replaying, trees, versions
 from evolve.cli.rooms import check_rooms
 from evolve.core.errors import EvolveError, HeldoutSealed
 
@@ -34,7 +34,7 @@ def _root(
     """The options before the command."""
 
 
-for _module in (project, campaigns, versions, trees, replaying):
+for _module in (project, campaigns, versions, trees, replaying, mailbox, models):
     _module.register(app)
 
 

@@ -37,6 +37,8 @@ _Open = Callable[[ModelSettings, Surroundings], OpenedModel]
 _SETTINGS_OF_ALL = frozenset({"model"})
 _OPENAI_KEY = "OPENAI_API_KEY"
 _ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
+USUAL_KEYS: Mapping[str, str] = MappingProxyType({"openai": _OPENAI_KEY, "anthropic": _ANTHROPIC_KEY})
+"""Provider → the variable that holds its key unless `api_key_env` names another."""
 _HOSTED = frozenset(
     {"base_url", "api_key_env", "timeout_seconds", "concurrency", "adaptive", "max_retries", "send_sampling"}
 )
@@ -87,7 +89,7 @@ def _open_local(settings: ModelSettings, _: Surroundings) -> OpenedModel:
 
     check_runtime()
     plan = WorkerPlan(settings.model, find_weights(settings.name), settings.context_tokens)
-    model = LocalModel(plan, workers=settings.workers, timeout_seconds=settings.timeout_seconds)
+    model = LocalModel(plan, workers=settings.workers, timeout_seconds=settings.seconds)
     return OpenedModel(model, FixedSlots(settings.workers), _retry(settings))
 
 
@@ -123,7 +125,7 @@ def _endpoint(settings: ModelSettings, around: Surroundings, official: str, usua
         base_url=_check_url(settings.base_url) if settings.base_url else official,
         key=around.environment.get(key_name, ""),
         key_name=key_name,
-        timeout_seconds=settings.timeout_seconds,
+        timeout_seconds=settings.seconds,
         sampling=settings.send_sampling,
     )
 
@@ -138,6 +140,20 @@ def _open_scripted(settings: ModelSettings, around: Surroundings) -> OpenedModel
         )
     model = ScriptedModel(settings.name, around.scripted[settings.name], seed=settings.seed)
     return OpenedModel(model)
+
+
+def _open_mailbox(settings: ModelSettings, around: Surroundings) -> OpenedModel:
+    from evolve.models.mailbox import Box, MailboxLimits, MailboxModel, check_name
+
+    check_name(settings.name)
+    if around.mailbox is None:
+        raise UserError(
+            "there is no folder for mail here",
+            place=f"model {settings.model!r}",
+            fix="ask it in a campaign or through a version: their mail lies in the home",
+        )
+    limits = MailboxLimits(settings.seconds, settings.mailbox_requests)
+    return OpenedModel(MailboxModel(Box(around.mailbox / settings.name), limits), FixedSlots(settings.concurrency))
 
 
 def _retry(settings: ModelSettings) -> RetryPolicy:
@@ -172,6 +188,7 @@ _PROVIDERS: Mapping[str, tuple[_Open, frozenset[str]]] = MappingProxyType(
         "local": (_open_local, frozenset({"workers", "context_tokens", "timeout_seconds", "max_retries"})),
         "openai": (_open_openai, _HOSTED | {"api"}),
         "anthropic": (_open_anthropic, _HOSTED | {"cache_prompt"}),
+        "mailbox": (_open_mailbox, frozenset({"timeout_seconds", "concurrency", "mailbox_requests"})),
         "scripted": (_open_scripted, frozenset({"seed"})),
     }
 )

@@ -86,6 +86,11 @@ class Home:
             lines = connection.execute(text("PRAGMA integrity_check")).scalars().all()
         return [str(line) for line in lines if line != "ok"]
 
+    @property
+    def mailbox(self) -> Path:
+        """Where models that are people or jobs find their requests, a folder for each campaign."""
+        return self.path / "mailbox"
+
     def describe(self) -> dict[str, JSONValue]:
         """Where it is, its schema, its size in bytes and how much it holds."""
         counted = (tables.campaigns, tables.versions, tables.results, tables.calls)

@@ -14,7 +14,7 @@ def refuse(environment: dict[str, str] | None = None, **settings: object) -> Use
 
 
 def test_known_providers() -> None:
-    assert known_providers() == ("anthropic", "local", "openai", "scripted")
+    assert known_providers() == ("anthropic", "local", "mailbox", "openai", "scripted")
 
 
 @pytest.mark.parametrize("model", ["local:", "openai:", "smollm2-135m", ":x"])
