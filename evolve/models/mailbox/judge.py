@@ -62,13 +62,18 @@ def read_reply(data: bytes, asked: RequestDocument) -> ModelReply:
 def _load(data: bytes, what: str) -> JSONValue:
     try:
         # A byte-order mark is what some editors put in front.
-        return json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        value = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except RecursionError:
         raise Unfit(f"{what} is nested too deeply") from None
     except Unfit:
         raise
     except ValueError as error:
         raise Unfinished(f"{what} is not whole JSON in UTF-8: {error}") from None
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Unfit(f"{what} holds a lone surrogate, which is no text") from None
+    return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
