@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -50,7 +51,7 @@ def claim(
 
     now, hold = datetime.now(UTC), timedelta(minutes=minutes)
     with closing(open_home()) as home:
-        by = who or getpass.getuser()
+        by = _name(who)
         taken = claim_one(home.mailbox, id, by, now, hold) if id else claim_first(home.mailbox, by, now, hold)
     request = taken.asked.document
     document = {
@@ -75,14 +76,32 @@ def answer(
     from evolve.models.mailbox import find_request
     from evolve.store import open_home
 
-    data = _read(file)
+    by, data = _name(who), _read(file)
     if plain:
-        data = json.dumps({"text": data.decode("utf-8", "replace"), "model": who or ""}).encode()
+        data = json.dumps({"text": _text(data, file), "model": by}).encode()
     with closing(open_home()) as home:
         box, full = find_request(home.mailbox, id)
-        box.answer(full, data, who or getpass.getuser(), datetime.now(UTC))
+        box.answer(full, data, by, datetime.now(UTC))
         path = box.reply_path(full)
     emit(json_, {"id": full, "reply": str(path)}, [f"Answered {full}: {path}"])
+
+
+def _name(who: str | None) -> str:
+    """Who answers; a container's user need not have a name."""
+    try:
+        return who or getpass.getuser()
+    except (OSError, KeyError):
+        return f"user {os.getuid()}"
+
+
+def _text(data: bytes, file: str) -> str:
+    """The text without the line end that a shell or an editor puts behind it."""
+    from evolve.core.errors import UserError
+
+    try:
+        return data.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise UserError(f"this is not UTF-8 text: {error.reason}", place=file, fix="save it as UTF-8") from None
 
 
 def _read(file: str) -> bytes:

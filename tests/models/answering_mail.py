@@ -21,14 +21,14 @@ print(asyncio.run(model.reply(request)).text, flush=True)
 
 READERS = """
 import json, os, sys, time
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from evolve.core.errors import PointerMoved
 from evolve.models.mailbox import Box
 box, readers, rounds = Box(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
 
 def read(me, start):
-    won, told = [], 0
+    won, told, held = [], 0, []
     for number in range(rounds):
         time.sleep(max(0.0, start + 0.02 * number - time.time()))
         try:
@@ -36,7 +36,12 @@ def read(me, start):
             won.append(number)
         except PointerMoved as lost:
             told += "somebody else was first" in str(lost)
-    os.write(1, (json.dumps({"me": me, "won": won, "told": told}) + "\\n").encode())
+        try:
+            box.claim(f"{number:012d}-1", me, datetime.now(timezone.utc), timedelta(minutes=5))
+            held.append(number)
+        except PointerMoved:
+            pass
+    os.write(1, (json.dumps({"me": me, "won": won, "told": told, "held": held}) + "\\n").encode())
 
 start = time.time() + 0.2
 for number in range(readers):

@@ -32,13 +32,17 @@ def post(box: Box, id: str) -> str:
     return id
 
 
-def test_of_eight_processes_exactly_one_answers_each_request_and_the_others_are_told(box: Box) -> None:
+def test_of_eight_processes_exactly_one_claims_and_one_answers_a_request_and_the_others_are_told(box: Box) -> None:
     for number in range(ROUNDS):
         post(box, f"{number:012d}-0")
+        free = post(box, f"{number:012d}-1")
+        if number % 2:
+            box.claim(free, "gone", datetime.now(UTC) - timedelta(hours=1), timedelta(minutes=1))
     out, err = start(READERS, str(box.folder), str(COUNT), str(ROUNDS)).communicate(timeout=60)
     said = [json.loads(line) for line in out.splitlines()]
     assert len(said) == COUNT, err
     assert sorted(number for one in said for number in one["won"]) == list(range(ROUNDS))
+    assert sorted(number for one in said for number in one["held"]) == list(range(ROUNDS))
     assert sum(one["told"] for one in said) == (COUNT - 1) * ROUNDS
     for one in said:
         for number in one["won"]:
