@@ -100,7 +100,7 @@ class BookedModel:
                     return reply
 
     async def _pay(self, request: ModelRequest, key: str, request_hash: str) -> ModelReply:
-        desk = self._desk
+        desk, request = self._desk, replace(request, call=key)
         bound = bound_charge(desk.prices, self.identity, request)
         start = self._start(request, key, request_hash, bound)
         with waiting():

@@ -163,7 +163,7 @@ async def open_context(
     deadline = None if time_left is None else time.monotonic() + time_left
     async with AsyncExitStack() as stack:
         home.learn_secrets(inputs.redactor)
-        models = _models(inputs, stack, lambda text: observe("note", text=text), home.path / "mailbox" / campaign)
+        models = _models(inputs, stack, lambda text: observe("note", text=text), home.mailbox / campaign)
         embedder = open_embedder(config.portfolio.embedder)
         caps = Caps(calls=config.budget.calls, usd=config.budget.usd, tokens=config.budget.tokens)
         prices = PriceBook(config.budget.prices)

@@ -24,7 +24,7 @@ def open_models(
 ) -> dict[str, OpenedModel]:
     """A model for each role, closed with `stack`; roles with equal settings share one.
 
-    `tell` and `mailbox` as in `open_model`.
+    `tell` and `mailbox`, the folder for mail, as in `open_model`.
     """
     opened: dict[str, OpenedModel] = {}
     for role, wanted in settings.items():
@@ -32,7 +32,7 @@ def open_models(
         if twin is not None:
             opened[role] = opened[twin]
             continue
-        opened[role] = open_model(wanted, environment=environment, scripted=scripted, tell=tell, mailbox=mailbox)
+        opened[role] = open_model(wanted, environment=environment, scripted=scripted, mailbox=mailbox, tell=tell)
         stack.push_async_callback(opened[role].close)
     return opened
 

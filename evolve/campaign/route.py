@@ -95,10 +95,10 @@ async def _route(home: Home, found: Reference, query: str, around: _Surroundings
         settings = {role: ModelSettings.model_validate(raw) for role, raw in content.models.items()}
         keys = filter(None, (wanted.api_key_env for wanted in settings.values()))
         home.learn_secrets(Redactor.of(around.environment, keys))
-        mailbox = home.path / "mailbox" / "route"
+        asked = Query(uuid.uuid4().hex, query, query)
+        mailbox = home.mailbox / f"route-{asked.id}"
         models = open_models(settings, around.environment, around.scripted, stack, mailbox=mailbox)
         embedder = open_embedder(content.router.embedding.partition(":")[0])
-        asked = Query(uuid.uuid4().hex, query, query)
         # Books of its own for each query: opening books reads their journal, and it must not grow with the traffic.
         owner = f"{ROUTE}{found.label}/{asked.id}"
         books = Books(home, owner, Caps(), PriceBook(), around.modes)

@@ -1,22 +1,23 @@
-"""Commands for those who answer a mailbox: list, claim, answer."""
+"""Commands for whoever answers a mailbox: list, claim, answer."""
 
 from __future__ import annotations
 
 import getpass
+import json
+import os
 import sys
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from evolve.cli.output import JsonFlag, emit
 
-if TYPE_CHECKING:
-    from evolve.models.mailbox import Box
+mailbox = typer.Typer(no_args_is_help=True, help="Answer the requests of `mailbox:NAME` models.")
 
-mailbox = typer.Typer(no_args_is_help=True, help="Answer the requests of `mailbox:` models.")
-Who = Annotated[str | None, typer.Option("--as", help="Who answers; your user name when left out.")]
+Who = Annotated[str | None, typer.Option("--as", help="Who answers; your login name when left out.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,79 +27,89 @@ def register(app: typer.Typer) -> None:
 
 @mailbox.command("list")
 def list_(json_: JsonFlag = False) -> None:
-    """Open requests of every mailbox in this home, and who has claimed them."""
-    rows = [
-        {
-            "id": id,
-            "campaign": box.folder.parent.name,
-            "model": f"mailbox:{box.folder.name}",
-            "claimed_by": box.claimed_by(id),
-            "file": str(box.folder / "requests" / f"{id}.json"),
-        }
-        for box in _boxes()
-        for id in box.open_requests()
-    ]
-    lines = [f"{r['id']} {r['campaign']} {r['model']} {r['claimed_by'] or ''}".rstrip() for r in rows]
-    emit(json_, rows, lines or ["no open requests"])
+    """All open requests of this home, oldest first."""
+    from evolve.report.mail import mail_lines, mail_rows
+    from evolve.store import open_home
+
+    with closing(open_home()) as home:
+        rows = mail_rows(home, datetime.now(UTC))
+    emit(json_, rows, mail_lines(rows))
 
 
 @mailbox.command()
 def claim(
-    id: Annotated[str | None, typer.Argument(help="A request; the next free one when left out.")] = None,
+    id: Annotated[
+        str | None, typer.Argument(help="A request's id or its beginning; the oldest free one if left out.")
+    ] = None,
     who: Who = None,
+    minutes: Annotated[float, typer.Option(help="How long the claim holds.", min=0.1, max=10_080)] = 30.0,
+    json_: JsonFlag = False,
 ) -> None:
-    """Take a request for an hour and print it; exit 3 when none is free."""
-    from evolve.core.errors import UserError
+    """Take a request, so that nobody else answers it meanwhile, and print it as JSON."""
+    from evolve.models.mailbox import claim_first, claim_one
+    from evolve.store import open_home
 
-    name = who or getpass.getuser()
-    for box in _boxes():
-        for found in box.open_requests():
-            if (id is None or found == id) and box.claim(found, name):
-                emit(False, None, [(box.folder / "requests" / f"{found}.json").read_text(encoding="utf-8").rstrip()])
-                return
-    if id is not None:
-        raise UserError(f"request {id} is not open, or somebody else has it", fix="evolve mailbox list")
-    emit(False, None, ["no free request"])
-    raise typer.Exit(3)
+    now, hold = datetime.now(UTC), timedelta(minutes=minutes)
+    with closing(open_home()) as home:
+        by = _name(who)
+        taken = claim_one(home.mailbox, id, by, now, hold) if id else claim_first(home.mailbox, by, now, hold)
+    request = taken.asked.document
+    document = {
+        "request": request,
+        "claim": taken.claim.model_dump(mode="json") if taken.claim else None,
+        "reply_path": str(taken.box.reply_path(taken.asked.id)),
+    }
+    emit(json_, document, [json.dumps(request, indent=2, ensure_ascii=False)])
 
 
 @mailbox.command()
 def answer(
-    id: str,
-    file: Annotated[Path, typer.Argument(help="The reply as JSON; `-` reads it from stdin.")],
+    id: Annotated[str, typer.Argument(help="The request's id or its beginning.")],
+    file: Annotated[str, typer.Argument(help="The reply document; `-` reads stdin.")] = "-",
     who: Who = None,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="The input is the answer's text, not a reply document.")
+    ] = False,
     json_: JsonFlag = False,
 ) -> None:
-    """Check a reply and put it in; the first whole one counts."""
-    data = sys.stdin.buffer.read() if str(file) == "-" else _read(file)
-    box = _box_of(id)
-    box.answer(id, data, who or getpass.getuser())
-    emit(json_, {"id": id, "answered": True}, [f"{id}: answered"])
+    """Check an answer and deliver it. The first one stays: exit 5 when somebody else was first."""
+    from evolve.models.mailbox import find_request
+    from evolve.store import open_home
+
+    by, data = _name(who), _read(file)
+    if plain:
+        data = json.dumps({"text": _text(data, file), "model": by}).encode()
+    with closing(open_home()) as home:
+        box, full = find_request(home.mailbox, id)
+        box.answer(full, data, by, datetime.now(UTC))
+        path = box.reply_path(full)
+    emit(json_, {"id": full, "reply": str(path)}, [f"Answered {full}: {path}"])
 
 
-def _read(file: Path) -> bytes:
+def _name(who: str | None) -> str:
+    """Who answers; a container's user need not have a name."""
+    try:
+        return who or getpass.getuser()
+    except (OSError, KeyError):
+        return f"user {os.getuid()}"
+
+
+def _text(data: bytes, file: str) -> str:
+    """The text without the line end that a shell or an editor puts behind it."""
     from evolve.core.errors import UserError
 
     try:
-        return file.read_bytes()
-    except OSError as error:
-        raise UserError(
-            f"cannot be read: {error.strerror}", place=str(file), fix="name the file of the reply"
-        ) from None
+        return data.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise UserError(f"this is not UTF-8 text: {error.reason}", place=file, fix="save it as UTF-8") from None
 
 
-def _box_of(id: str) -> Box:
+def _read(file: str) -> bytes:
     from evolve.core.errors import UserError
 
-    for box in _boxes():
-        if box.has(id):
-            return box
-    raise UserError(f"there is no request {id} in this home", fix="evolve mailbox list")
-
-
-def _boxes() -> list[Box]:
-    from evolve.models.mailbox import open_boxes
-    from evolve.store import open_home
-
-    with closing(open_home()) as home:
-        return open_boxes(home.path / "mailbox")
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", place=file, fix="name a file, or - for stdin") from None

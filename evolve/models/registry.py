@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +37,8 @@ _Open = Callable[[ModelSettings, Surroundings], OpenedModel]
 _SETTINGS_OF_ALL = frozenset({"model"})
 _OPENAI_KEY = "OPENAI_API_KEY"
 _ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
-_MAILBOX_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-MAILBOX_SECONDS = 3600.0
-"""How long a mailbox waits for a reply where its settings do not say."""
+USUAL_KEYS: Mapping[str, str] = MappingProxyType({"openai": _OPENAI_KEY, "anthropic": _ANTHROPIC_KEY})
+"""Provider → the variable that holds its key unless `api_key_env` names another."""
 _HOSTED = frozenset(
     {"base_url", "api_key_env", "timeout_seconds", "concurrency", "adaptive", "max_retries", "send_sampling"}
 )
@@ -91,7 +89,7 @@ def _open_local(settings: ModelSettings, _: Surroundings) -> OpenedModel:
 
     check_runtime()
     plan = WorkerPlan(settings.model, find_weights(settings.name), settings.context_tokens)
-    model = LocalModel(plan, workers=settings.workers, timeout_seconds=settings.timeout_seconds)
+    model = LocalModel(plan, workers=settings.workers, timeout_seconds=settings.seconds)
     return OpenedModel(model, FixedSlots(settings.workers), _retry(settings))
 
 
@@ -127,7 +125,7 @@ def _endpoint(settings: ModelSettings, around: Surroundings, official: str, usua
         base_url=_check_url(settings.base_url) if settings.base_url else official,
         key=around.environment.get(key_name, ""),
         key_name=key_name,
-        timeout_seconds=settings.timeout_seconds,
+        timeout_seconds=settings.seconds,
         sampling=settings.send_sampling,
     )
 
@@ -145,18 +143,17 @@ def _open_scripted(settings: ModelSettings, around: Surroundings) -> OpenedModel
 
 
 def _open_mailbox(settings: ModelSettings, around: Surroundings) -> OpenedModel:
-    from evolve.models.mailbox import Box, MailboxModel  # jsonschema is slow to import
+    from evolve.models.mailbox import Box, MailboxLimits, MailboxModel, check_name
 
-    if not _MAILBOX_NAME.fullmatch(settings.name):
-        raise UserError(
-            f"{settings.name!r} cannot name a folder", place=f"model {settings.model!r}", fix="letters, digits, - and _"
-        )
+    check_name(settings.name)
     if around.mailbox is None:
-        raise UserError("there is no folder for a mailbox here", place=f"model {settings.model!r}", fix="open a home")
-    patience = settings.timeout_seconds if "timeout_seconds" in settings.model_fields_set else MAILBOX_SECONDS
-    box = Box(around.mailbox / settings.name)
-    model = MailboxModel(settings.name, box, most=settings.mailbox_requests, timeout_seconds=patience)
-    return OpenedModel(model, FixedSlots(settings.concurrency))
+        raise UserError(
+            "there is no folder for mail here",
+            place=f"model {settings.model!r}",
+            fix="ask it in a campaign or through a version: their mail lies in the home",
+        )
+    limits = MailboxLimits(settings.seconds, settings.mailbox_requests)
+    return OpenedModel(MailboxModel(Box(around.mailbox / settings.name), limits), FixedSlots(settings.concurrency))
 
 
 def _retry(settings: ModelSettings) -> RetryPolicy:

@@ -108,6 +108,11 @@ class Home:
         """From now on these secrets are redacted as well."""
         self.database.redactor = self.redactor.also(redactor)
 
+    @property
+    def mailbox(self) -> Path:
+        """Where models that are people or jobs find their requests, a folder for each campaign."""
+        return self.path / "mailbox"
+
     def describe(self) -> dict[str, JSONValue]:
         """Where it is, its schema, its size in bytes and how much it holds."""
         counted = (tables.campaigns, tables.versions, tables.results, tables.calls)

@@ -1,173 +1,180 @@
-"""One mailbox as a folder: requests, claims, replies and what was rejected; every file appears whole or not at all."""
+"""One mailbox folder: requests, claims, replies, and what was rejected."""
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
-import time
-from collections.abc import Iterator
+import re
+import stat
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from evolve.core.errors import UserError, WorldError
-from evolve.models.mailbox.documents import ReplyDocument, RequestDocument, read_reply
+from pydantic import ValidationError
 
-README = """# Mailbox {name}
+from evolve.core.errors import PointerMoved, UserError
+from evolve.core.messages import ModelReply
+from evolve.models.mailbox.claims import Claim, Claims
+from evolve.models.mailbox.documents import ReplyDocument, RequestDocument
+from evolve.models.mailbox.files import PRIVATE_FOLDER, create_file, disk, json_bytes, replace_file
+from evolve.models.mailbox.judge import MOST_BYTES, Unfit, read_reply
+from evolve.models.mailbox.readme import README
 
-Each file in `requests/` is a question to a model, and you are the model. Answer `requests/ID.json` by writing
-`replies/ID.json` in the form of `reply.schema.json`; `{{"text": "…"}}` is enough. Where a request has a `json_schema`,
-`text` must be JSON that fits it. Use what stands in the request and nothing else.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_FOLDERS = ("requests", "claims", "replies", "rejected")
 
-Write to another name first and rename, or use `evolve mailbox answer ID FILE`, so that nobody reads half a file.
-Several people or programs may answer one mailbox: `evolve mailbox claim` takes a request for an hour. The first whole
-reply counts. A reply that cannot be used moves to `rejected/`, with the reason beside it, and the request stays open.
-"""
 
-CLAIM_SECONDS = 3600.0
+def check_name(name: str) -> None:
+    """UserError for a name that is no plain folder name."""
+    if not _NAME.fullmatch(name):
+        raise UserError(
+            f"{name!r} cannot be the name of a mailbox",
+            place=f"model 'mailbox:{name}'",
+            fix="letters, digits, - and _, 64 at most, the first a letter or a digit",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A reply file as it lies there: its bytes, and a mark that changes when it is written to."""
+
+    data: bytes
+    mark: tuple[int, int, int]
+    odd: str = ""
+    """why it cannot be read at all"""
 
 
 @dataclass(frozen=True)
 class Box:
-    """The mailbox of one model name in one campaign."""
+    """The folder of one mailbox. Methods raise WorldErrors that halt when the disk refuses."""
 
     folder: Path
+    _claims: Claims = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_claims", Claims(self.folder / "claims"))
+
+    @property
+    def name(self) -> str:
+        """What stands after `mailbox:`."""
+        return self.folder.name
+
+    def request_path(self, id: str) -> Path:
+        """Where a request lies."""
+        return self.folder / "requests" / f"{id}.json"
+
+    def reply_path(self, id: str) -> Path:
+        """Where its reply is expected."""
+        return self.folder / "replies" / f"{id}.json"
+
+    def error_path(self, id: str) -> Path:
+        """Where the reason stands why the last reply was rejected."""
+        return self.folder / "replies" / f"{id}.error.txt"
 
     def prepare(self) -> None:
-        """Makes the folders, the read-me and the schemas. WorldError when the disk refuses."""
+        """Makes the folders, the README and the two JSON schemas; what is there and right stays."""
+        texts = {
+            "README.md": README.format(name=self.name).encode(),
+            "request.schema.json": json_bytes(RequestDocument.model_json_schema()),
+            "reply.schema.json": json_bytes(ReplyDocument.model_json_schema()),
+        }
+        with disk(self.folder):
+            for name in _FOLDERS:
+                (self.folder / name).mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+            for name, data in texts.items():
+                path = self.folder / name
+                if not path.exists() or path.read_bytes() != data:
+                    replace_file(path, data)
+
+    def ids(self) -> list[str]:
+        """Every request that was ever made here, sorted."""
+        return sorted(path.stem for path in (self.folder / "requests").glob("[!.]*.json"))
+
+    def open_ids(self) -> list[str]:
+        """Requests without a reply, sorted."""
+        return [id for id in self.ids() if not self.reply_path(id).exists()]
+
+    def post(self, asked: RequestDocument) -> None:
+        """Writes a request, durably; one that lies there already stays as it is."""
+        with disk(self.folder):
+            replace_file(self.request_path(asked.id), json_bytes(asked.document))
+
+    def read(self, id: str) -> RequestDocument:
+        """A request that lies there. UserError when it was changed into something else."""
+        path = self.request_path(id)
         try:
-            for name in ("requests", "claims", "replies", "rejected"):
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
-            self._write_once("README.md", README.format(name=self.folder.name))
-            self._write_once("request.schema.json", _schema(RequestDocument))
-            self._write_once("reply.schema.json", _schema(ReplyDocument))
-        except OSError as error:
-            raise WorldError(f"the mailbox {self.folder} cannot be made: {error.strerror}", passing=False) from error
-
-    def count(self) -> int:
-        """Requests that were ever put in."""
-        return sum(1 for _ in self._ids("requests"))
-
-    def has(self, id: str) -> bool:
-        """Whether this was asked before."""
-        return self._path("requests", id).exists()
-
-    def put_request(self, request: RequestDocument) -> None:
-        """Puts a request in, durably."""
-        text = request.model_dump_json(by_alias=True, indent=1, exclude_defaults=True)
-        self._publish(self._path("requests", request.id), text, replace=True)
-
-    def request(self, id: str) -> RequestDocument:
-        """One request. UserError when there is none."""
-        try:
-            return RequestDocument.model_validate_json(self._path("requests", id).read_bytes())
+            return RequestDocument.model_validate(json.loads(path.read_bytes()))
         except FileNotFoundError:
-            raise UserError(f"there is no request {id}", place=str(self.folder), fix="evolve mailbox list") from None
+            raise UserError("there is no such request", place=str(path), fix="evolve mailbox list") from None
+        except (ValidationError, ValueError) as error:
+            raise UserError(f"this is not a request: {error}", place=str(path), fix="put the file back") from None
 
-    def open_requests(self) -> list[str]:
-        """Ids without a reply, sorted."""
-        answered = set(self._ids("replies"))
-        return sorted(id for id in self._ids("requests") if id not in answered)
+    def claim(self, id: str, by: str, now: datetime, hold: timedelta) -> Claim:
+        """Takes the request for one reader. PointerMoved when it is answered or somebody's claim holds."""
+        self.read(id)
+        self._require_open(id)
+        claim = Claim(id=id, by=by, claimed_at=now, expires_at=now + hold)
+        with disk(self.folder):
+            self._claims.take(claim)
+        return claim
 
-    def reply_bytes(self, id: str) -> bytes | None:
-        """What stands in the reply's file; None while there is none."""
+    def claimed(self, id: str, now: datetime) -> Claim | None:
+        """The claim that holds now."""
+        return self._claims.find(id, now)
+
+    def answer(self, id: str, data: bytes, by: str, now: datetime) -> ModelReply:
+        """Checks a reply and delivers it. UserError when it does not fit; PointerMoved when somebody else was first."""
+        asked = self.read(id)
         try:
-            return self._path("replies", id).read_bytes()
-        except FileNotFoundError:
-            return None
-
-    def settled(self, id: str, seconds: float) -> bool:
-        """Whether the reply's file has not changed for so long."""
-        with suppress(FileNotFoundError):
-            return time.time() - self._path("replies", id).stat().st_mtime >= seconds
-        return False
-
-    def reject(self, id: str, reason: str) -> int:
-        """Puts a reply that cannot be used aside, with the reason; returns how many this request has had."""
-        number = 1 + sum(1 for path in (self.folder / "rejected").glob(f"{id}-*.json"))
-        aside = self.folder / "rejected" / f"{id}-{number}.json"
-        with suppress(FileNotFoundError):
-            os.rename(self._path("replies", id), aside)
-        aside.with_suffix(".txt").write_text(f"{reason}\n", encoding="utf-8")
-        return number
-
-    def claim(self, id: str, who: str, seconds: float = CLAIM_SECONDS) -> bool:
-        """Takes a request for one answerer. False when somebody else has it and the claim has not run out."""
-        self.request(id)
-        path, text = self._path("claims", id), json.dumps({"who": who, "until": time.time() + seconds})
-        while not self._publish(path, text, replace=False):
-            held = self.claimed_by(id)
-            if held is not None:
-                return held == who
-            with suppress(FileNotFoundError):  # only one of several gets the claim that ran out
-                os.rename(path, path.with_suffix(f".{secrets.token_hex(4)}.old"))
-        return True
-
-    def claimed_by(self, id: str) -> str | None:
-        """Who holds a claim that has not run out."""
-        try:
-            claim = json.loads(self._path("claims", id).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None
-        return str(claim["who"]) if claim["until"] > time.time() else None
-
-    def answer(self, id: str, data: bytes, who: str) -> None:
-        """Checks a reply and puts it in. UserError when it cannot be used, is claimed by another, or came too late."""
-        request = self.request(id)
-        try:
-            read_reply(data, request)
-        except ValueError as error:
+            reply = read_reply(data, asked)
+        except Unfit as reason:
             raise UserError(
-                str(error), place=f"reply to {id}", fix=f"see {self.folder / 'reply.schema.json'}"
+                str(reason), place=f"the answer to {id}", fix="see reply.schema.json; nothing was sent"
             ) from None
-        holder = self.claimed_by(id)
-        if holder not in (None, who):
-            raise UserError(
-                f"request {id} is claimed by {holder}", fix="answer another one, or wait for the claim to end"
-            )
-        if not self._publish(self._path("replies", id), data.decode("utf-8"), replace=False):
-            raise UserError(f"request {id} was answered already", fix="evolve mailbox list shows what is open")
+        self._require_open(id)
+        with disk(self.folder):
+            self._claims.require_free(id, by, now)
+            try:
+                create_file(self.reply_path(id), data)
+            except FileExistsError:
+                raise _answered(id) from None
+        return reply
 
-    def _path(self, part: str, id: str) -> Path:
-        if not id or any(c not in "0123456789abcdef-" for c in id):
-            raise UserError(f"{id!r} is no request id", fix="evolve mailbox list")
-        return self.folder / part / f"{id}.json"
-
-    def _ids(self, part: str) -> Iterator[str]:
-        with suppress(FileNotFoundError):
-            for entry in os.scandir(self.folder / part):
-                if entry.name.endswith(".json") and not entry.name.startswith("."):
-                    yield entry.name.removesuffix(".json")
-
-    def _write_once(self, name: str, text: str) -> None:
-        if not (self.folder / name).exists():
-            self._publish(self.folder / name, text, replace=True)
-
-    def _publish(self, path: Path, text: str, *, replace: bool) -> bool:
-        """The file appears whole. Without `replace` an existing one stays, and False is returned."""
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        with draft.open("wb") as file:
-            file.write(text.encode("utf-8", "surrogatepass"))
-            file.flush()
-            os.fsync(file.fileno())
+    def delivered(self, id: str) -> Delivery | None:
+        """The reply file as it is now, whole or not; None while there is none."""
+        path = self.reply_path(id)
         try:
-            if replace:
-                os.replace(draft, path)
-            else:
-                os.link(draft, path)
-        except FileExistsError:
-            return False
-        finally:
-            draft.unlink(missing_ok=True)
-        return True
+            facts = path.lstat()
+            mark = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+            if not stat.S_ISREG(facts.st_mode):
+                return Delivery(b"", mark, "the reply is not a plain file")
+            if facts.st_size > MOST_BYTES:
+                return Delivery(b"", mark, f"the reply has {facts.st_size:,} bytes; {MOST_BYTES:,} are allowed")
+            return Delivery(path.read_bytes(), mark)
+        except FileNotFoundError:
+            return None
+
+    def reject(self, id: str, reason: str) -> Path:
+        """Moves the reply aside, writes why, and returns where the reason stands."""
+        rejected = self.folder / "rejected"
+        with disk(self.folder):
+            number = 1 + sum(1 for _ in rejected.glob(f"{id}.*.json"))
+            with suppress(FileNotFoundError):  # whoever wrote it has taken it back
+                os.rename(self.reply_path(id), rejected / f"{id}.{number}.json")
+            words = f"{reason}\n\nThe rejected reply is rejected/{id}.{number}.json. Write a new replies/{id}.json.\n"
+            replace_file(self.error_path(id), words.encode("utf-8", "backslashreplace"))
+        return self.error_path(id)
+
+    def accept(self, id: str) -> None:
+        """Forgets why an earlier reply was rejected."""
+        with disk(self.folder):
+            self.error_path(id).unlink(missing_ok=True)
+
+    def _require_open(self, id: str) -> None:
+        if self.reply_path(id).exists():
+            raise _answered(id)
 
 
-def open_boxes(root: Path) -> list[Box]:
-    """Every mailbox below a home's mailbox folder, sorted."""
-    return [Box(path.parent) for path in sorted(root.glob("*/*/requests"))]
-
-
-def _schema(model: Any) -> str:
-    return json.dumps(model.model_json_schema(), indent=1, ensure_ascii=False) + "\n"
+def _answered(id: str) -> PointerMoved:
+    return PointerMoved(f"the reply to {id}", "none", "an answer: somebody else was first, and it stays")

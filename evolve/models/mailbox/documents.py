@@ -1,154 +1,146 @@
-"""What stands in a mailbox: a request that says everything its answerer needs, and the reply to it."""
+"""The two documents of a mailbox: what is asked, and what an answer looks like."""
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Any, Literal
 
-import jsonschema
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from evolve.core.messages import ModelReply, ModelRequest, ToolCall, Usage
-
-_FORM = ConfigDict(extra="forbid", frozen=True)
-_Count = Annotated[int, Field(ge=0)]
+from evolve.core.hashing import JSONValue
+from evolve.core.messages import FinishReason, Message, ModelRequest, Role, ToolSpec, Usage
 
 
-class CallDocument(BaseModel):
-    """A tool call. `arguments` is an object; `id` may be left out in a reply."""
+class Document(BaseModel):
+    """Base of all documents: unknown keys are errors, values never change."""
 
-    model_config = _FORM
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
+
+class AskedCall(Document):
+    """A tool call of an earlier turn. `arguments` is JSON text, as the model wrote it."""
+
+    id: str
     name: str
-    arguments: dict[str, Any]
-    id: str = ""
+    arguments: str
 
 
-class TurnDocument(BaseModel):
-    """One turn of the conversation."""
+class Turn(Document):
+    """One message. A `tool` turn answers the call `tool_call_id` of the assistant's turn before it."""
 
-    model_config = _FORM
-
-    role: Literal["system", "user", "assistant", "tool"]
+    role: Role
     content: str
-    tool_calls: tuple[CallDocument, ...] = ()
+    tool_calls: tuple[AskedCall, ...] = ()
     tool_call_id: str = ""
 
 
-class RequestDocument(BaseModel):
-    """One question. Answer with replies/ID.json in the form of reply.schema.json."""
+class OfferedTool(Document):
+    """A tool that may be called. `parameters` is the JSON schema of its arguments."""
 
-    model_config = _FORM
+    name: str
+    description: str
+    parameters: dict[str, Any]
 
-    schema_: Literal[1] = Field(alias="schema")
+
+class RequestDocument(Document):
+    """One request: everything that shapes the answer."""
+
+    schema_: Literal[1] = Field(default=1, alias="schema")
     id: str
-    model: str
-    asked_at: str
-    messages: tuple[TurnDocument, ...]
-    max_tokens: int
+    mailbox: str
+    asked_at: AwareDatetime
+    step: str = Field(description="which step of a run asks")
+    messages: tuple[Turn, ...] = Field(description="the conversation; the answer is the next turn of the assistant")
+    json_schema: dict[str, Any] | None = Field(description="when given, the answer's text is JSON that fits it")
+    tools: tuple[OfferedTool, ...]
+    tool_choice: str = Field(description="auto, none, required, or the name of the tool that must be called")
+    max_tokens: int = Field(description="the longest answer that is wanted")
+    stop: tuple[str, ...] = Field(description="the answer ends before the first of these texts")
     temperature: float
-    stop: tuple[str, ...] = ()
-    json_schema: dict[str, Any] | None = None
-    tools: tuple[dict[str, Any], ...] = ()
-    tool_choice: str = "auto"
+    seed: int
+
+    @property
+    def document(self) -> dict[str, JSONValue]:
+        """As JSON."""
+        return self.model_dump(mode="json", by_alias=True)
 
 
-class UsageDocument(BaseModel):
-    """What the answer took, where the answerer knows; without it the books charge the most it can have taken."""
+class ReplyUsage(Document):
+    """Tokens. The cached and written ones are parts of the prompt's."""
 
-    model_config = _FORM
+    prompt_tokens: int = Field(ge=0)
+    completion_tokens: int = Field(ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    cache_write_tokens: int = Field(default=0, ge=0)
+    cache_write_1h_tokens: int = Field(default=0, ge=0)
 
-    prompt_tokens: _Count
-    completion_tokens: _Count
-    cached_tokens: _Count = 0
+    @model_validator(mode="after")
+    def _parts_fit(self) -> ReplyUsage:
+        if self.cached_tokens + self.cache_write_tokens > self.prompt_tokens:
+            raise ValueError("cached and written tokens are parts of prompt_tokens, and exceed them")
+        if self.cache_write_1h_tokens > self.cache_write_tokens:
+            raise ValueError("cache_write_1h_tokens is a part of cache_write_tokens, and exceeds it")
+        return self
+
+    @property
+    def usage(self) -> Usage:
+        """As the engine counts."""
+        return Usage(**self.model_dump())
 
 
-class ReplyDocument(BaseModel):
-    """An answer: text, tool calls, or both. `model` says who answered, `note` anything else."""
+class MadeCall(Document):
+    """A tool call that the answer makes."""
 
-    model_config = _FORM
+    name: str
+    arguments: dict[str, Any] = {}
 
-    text: str = ""
-    tool_calls: tuple[CallDocument, ...] = ()
-    finish_reason: Literal["stop", "length", "content_filter", "tool_calls", "other"] = "stop"
-    usage: UsageDocument | None = None
-    model: str = ""
-    note: str = ""
+
+class ReplyDocument(Document):
+    """One answer: text, or tool calls, or both."""
+
+    text: str | None = None
+    tool_calls: tuple[MadeCall, ...] = ()
+    finish_reason: FinishReason | None = Field(default=None, description="length when the answer was cut")
+    usage: ReplyUsage | None = Field(default=None, description="tokens, when they are known")
+    model: str = Field(default="", max_length=200, description="who answered: a model, a person, a job")
+    note: str = Field(default="", max_length=2_000, description="for whoever reads the journal; changes nothing")
 
     @model_validator(mode="after")
     def _says_something(self) -> ReplyDocument:
-        if not self.text and not self.tool_calls:
-            raise ValueError("the reply has neither text nor tool_calls")
+        if self.text is None and not self.tool_calls:
+            raise ValueError("an answer has `text` or `tool_calls`")
         return self
 
 
-def write_request(request: ModelRequest, id: str, model: str, asked_at: str) -> RequestDocument:
-    """The document of a request."""
+def request_document(id: str, mailbox: str, request: ModelRequest, asked_at: datetime) -> RequestDocument:
+    """What is written for `request`."""
     return RequestDocument(
-        schema=1,
         id=id,
-        model=model,
+        mailbox=mailbox,
         asked_at=asked_at,
-        messages=tuple(
-            TurnDocument(
-                role=m.role,
-                content=m.content,
-                tool_calls=tuple(_call_document(call) for call in m.tool_calls),
-                tool_call_id=m.tool_call_id,
-            )
-            for m in request.messages
-        ),
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-        stop=request.stop,
+        step=request.step,
+        messages=tuple(_turn(message) for message in request.messages),
         json_schema=dict(request.json_schema) if request.json_schema is not None else None,
-        tools=tuple(tool.document for tool in request.tools),
+        tools=tuple(_offered(tool) for tool in request.tools),
         tool_choice=request.tool_choice,
+        max_tokens=request.max_tokens,
+        stop=request.stop,
+        temperature=request.temperature,
+        seed=request.seed,
     )
 
 
-def read_reply(data: bytes, request: RequestDocument) -> ReplyDocument:
-    """The reply in a file. ValueError, in words for the answerer, when it is no reply or not to this request."""
-    try:
-        reply = ReplyDocument.model_validate_json(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{where}: {first['msg']}" if where else str(first["msg"])) from None
-    known = {tool["name"] for tool in request.tools}
-    for call in reply.tool_calls:
-        if call.name not in known:
-            raise ValueError(f"there is no tool {call.name!r}; the request offers {', '.join(sorted(known)) or 'none'}")
-    if request.json_schema is not None and not reply.tool_calls:
-        _check_schema(reply.text, request.json_schema)
-    return reply
-
-
-def to_model_reply(reply: ReplyDocument, seconds: float) -> ModelReply:
-    """As any other model's reply. Usage that is not stated is left open."""
-    told = reply.usage
-    usage = Usage(told.prompt_tokens, told.completion_tokens, told.cached_tokens) if told is not None else Usage()
-    calls = tuple(
-        ToolCall(call.id or f"call_{number}", call.name, json.dumps(call.arguments, ensure_ascii=False))
-        for number, call in enumerate(reply.tool_calls, start=1)
+def _turn(message: Message) -> Turn:
+    calls = tuple(AskedCall(id=c.id, name=c.name, arguments=_writable(c.arguments)) for c in message.tool_calls)
+    return Turn(
+        role=message.role, content=_writable(message.content), tool_calls=calls, tool_call_id=message.tool_call_id
     )
-    finish = "tool_calls" if calls and reply.finish_reason == "stop" else reply.finish_reason
-    return ModelReply(reply.text, usage, finish, seconds=seconds, tool_calls=calls)
 
 
-def _check_schema(text: str, schema: dict[str, Any]) -> None:
-    try:
-        jsonschema.validate(json.loads(text), schema)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"text must be JSON that fits the request's json_schema: {error}") from None
-    except jsonschema.ValidationError as error:
-        raise ValueError(f"text does not fit the request's json_schema: {error.message}") from None
+def _writable(text: str) -> str:
+    """The text, with what no UTF-8 file can hold (a lone surrogate) spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _call_document(call: ToolCall) -> CallDocument:
-    try:
-        arguments = json.loads(call.arguments)
-    except ValueError:
-        arguments = None
-    sound = arguments if isinstance(arguments, dict) else {"unreadable": call.arguments}
-    return CallDocument(name=call.name, id=call.id, arguments=sound)
+def _offered(tool: ToolSpec) -> OfferedTool:
+    return OfferedTool(name=tool.name, description=tool.description, parameters=dict(tool.parameters))

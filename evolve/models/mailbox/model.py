@@ -1,114 +1,179 @@
-"""A model that is whoever answers the mailbox: a person, a coding agent, a batch job."""
+"""The mailbox provider: writes a request, waits for its reply."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from evolve.core.errors import BudgetExceeded, WorldError
+from evolve.books.occurrences import Occurrences
+from evolve.core.errors import BudgetExceeded, UserError, WorldError
 from evolve.core.messages import Capability, ModelReply, ModelRequest
 from evolve.core.waiting import waiting
-from evolve.models.mailbox.box import Box
-from evolve.models.mailbox.documents import ReplyDocument, RequestDocument, read_reply, to_model_reply, write_request
-from evolve.models.needs import refuse_unable
+from evolve.models.mailbox.box import Box, Delivery
+from evolve.models.mailbox.documents import RequestDocument, request_document
+from evolve.models.mailbox.files import disk
+from evolve.models.mailbox.judge import Unfinished, Unfit, check_asked_schema, read_reply
 
-POLL_SECONDS = 0.2
-HALF_WRITTEN_SECONDS = 2.0
-"""A file that is not JSON and has not changed for so long is not being written any more."""
-MOST_REJECTED = 3
-ID_DIGITS = 24
+_DIGITS = 12
+_GROWTH = 1.5
 
 
-def _utc_now() -> datetime:
+@dataclass(frozen=True, slots=True)
+class MailboxLimits:
+    """`timeout_seconds` is for one reply; `requests` is the most that this folder may ever hold.
+
+    A reply that is no whole JSON is given `settle_seconds` without a change before it is rejected; so many `rejections`
+    end the wait. The folder is looked at every `poll_seconds` at the longest, more often at first.
+    """
+
+    timeout_seconds: float = 3600.0
+    requests: int = 200
+    rejections: int = 3
+    settle_seconds: float = 2.0
+    poll_seconds: float = 1.0
+
+
+def _wall_clock() -> datetime:
     return datetime.now(UTC)
 
 
 class MailboxModel:
-    """Requests go into `box`, replies are waited for. Equal requests are one request, also after a resume.
+    """Whoever answers the files of one folder. It chats, keeps to JSON schemas and calls tools.
 
-    `most` caps the requests of a campaign, over all its sessions. Waiting is not the harness's time.
+    It gives no label probabilities and completes no plain text: nobody who answers by hand can. A request has the name
+    of its hash and of its call in the books, so a resumed campaign finds the request and any reply given meanwhile.
     """
 
-    def __init__(
-        self, name: str, box: Box, *, most: int, timeout_seconds: float, clock: Callable[[], datetime] = _utc_now
-    ) -> None:
-        self._name = name
+    def __init__(self, box: Box, limits: MailboxLimits, *, clock: Callable[[], datetime] = _wall_clock) -> None:
         self._box = box
-        self._most = most
-        self._timeout_seconds = timeout_seconds
+        self._limits = limits
         self._clock = clock
-        self._prepared = False
+        self._occurrences = Occurrences()
 
     @property
     def identity(self) -> str:
-        """`mailbox:NAME`: who answers is not known beforehand; the replies may say."""
-        return f"mailbox:{self._name}"
+        """`mailbox:NAME`."""
+        return f"mailbox:{self._box.name}"
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """Text that fits a schema, and tool calls; no raw completion, no probabilities."""
+        """Schemas and tools."""
         return frozenset({Capability.JSON_SCHEMA, Capability.TOOLS})
 
     async def reply(self, request: ModelRequest) -> ModelReply:
-        """The reply, once it is there.
+        """The answer that is given to the request file. The time until then is a wait, not the harness's own.
 
-        BudgetExceeded when the cap is reached, before anything is written; a WorldError that halts when nobody answers
-        in time: the request stays, and a resume finds it and any reply given meanwhile.
+        Raises BudgetExceeded before a request beyond the cap is written; a WorldError that halts when no answer comes
+        in time or several do not fit; UserError for labels, plain completion or a broken schema.
         """
-        refuse_unable(self, request)
-        document = self._put(request)
-        started = time.monotonic()
-        with waiting():
-            reply = await self._wait(document, started + self._timeout_seconds)
-        return to_model_reply(reply, time.monotonic() - started)
+        self._require_able(request)
+        with self._name(request) as id:
+            started = time.monotonic()
+            asked = request_document(id, self._box.name, request, self._clock())
+            self._post(asked)
+            with waiting():
+                reply = await self._wait(asked)
+            return replace(reply, seconds=time.monotonic() - started)
 
     async def close(self) -> None:
-        """Nothing to end."""
+        """Nothing is open; requests stay for whoever answers them."""
 
-    def _put(self, request: ModelRequest) -> RequestDocument:
-        if not self._prepared:
-            self._box.prepare()
-            self._prepared = True
-        id = request.request_hash[:ID_DIGITS]
-        if self._box.has(id):
-            return self._box.request(id)
-        if self._box.count() >= self._most:
-            raise BudgetExceeded(f"mailbox_requests of {self.identity}", "1", "0")
-        asked_at = self._clock().isoformat(timespec="seconds")
-        document = write_request(request, id, self.identity, asked_at)
-        self._box.put_request(document)
-        return document
+    def _require_able(self, request: ModelRequest) -> None:
+        if request.labels or request.style == "plain":
+            what = "give probabilities of labels" if request.labels else "complete plain text"
+            raise UserError(
+                f"a mailbox cannot {what}",
+                place=self.identity,
+                fix="use another model for this step, or another operator",
+            )
+        if request.json_schema is not None:
+            check_asked_schema(request.json_schema, f"{self.identity}, json_schema")
 
-    async def _wait(self, document: RequestDocument, deadline: float) -> ReplyDocument:
+    @contextmanager
+    def _name(self, request: ModelRequest) -> Iterator[str]:
+        """The request's hash and what tells equal requests apart: the books' key of the call, else a running number."""
+        request_hash = request.request_hash
+        if request.call:
+            yield f"{request_hash[:_DIGITS]}-{request.call[:_DIGITS]}"
+            return
+        with self._occurrences.take("", request_hash) as number:
+            yield f"{request_hash[:_DIGITS]}-{number}"
+
+    def _post(self, asked: RequestDocument) -> None:
+        """Writes the request unless it lies there; counting and writing are one step, for nothing here awaits."""
+        if self._box.request_path(asked.id).exists():
+            return
+        made, most = len(self._box.ids()), self._limits.requests
+        if made >= most:
+            raise BudgetExceeded(f"mailbox_requests ({most}) of {self.identity}", "1 request", f"{max(0, most - made)}")
+        self._box.prepare()
+        self._box.post(asked)
+
+    async def _wait(self, asked: RequestDocument) -> ModelReply:
+        limits, rejected, pause = self._limits, 0, 0.05
+        deadline = time.monotonic() + limits.timeout_seconds
+        settling = _Settling(limits.settle_seconds)
         while True:
-            data = self._box.reply_bytes(document.id)
-            if data is not None:
-                reply = self._read(document, data)
+            with disk(self._box.folder):
+                found = self._box.delivered(asked.id)
+            if found is not None:
+                try:
+                    reply = settling.judge(found, asked)
+                except Unfit as reason:
+                    rejected += 1
+                    self._reject(asked, str(reason), rejected)
+                    continue
                 if reply is not None:
+                    self._box.accept(asked.id)
                     return reply
-            if time.monotonic() >= deadline:
-                raise self._nobody()
-            await asyncio.sleep(POLL_SECONDS)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._late()
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * _GROWTH, limits.poll_seconds)
 
-    def _read(self, document: RequestDocument, data: bytes) -> ReplyDocument | None:
-        """The reply, or None while it is half-written or after it was put aside."""
-        try:
-            return read_reply(data, document)
-        except ValueError as error:
-            if not self._box.settled(document.id, HALF_WRITTEN_SECONDS):
-                return None
-            number = self._box.reject(document.id, str(error))
-            if number >= MOST_REJECTED:
-                words = f"{self.identity}: {number} replies to request {document.id} could not be used: {error}"
-                raise WorldError(words, passing=False) from None
-            return None
+    def _reject(self, asked: RequestDocument, reason: str, number: int) -> None:
+        why = self._box.reject(asked.id, reason)
+        if number >= self._limits.rejections:
+            raise WorldError(
+                f"{self.identity}: {number} replies to {asked.id} were rejected, the last one because {reason}\n"
+                f"  fix: see {why}; answer {self._box.request_path(asked.id)} anew, then go on with --resume",
+                halts=True,
+            )
 
-    def _nobody(self) -> WorldError:
-        waiting_for = len(self._box.open_requests())
+    def _late(self) -> WorldError:
+        count = len(self._box.open_ids())
         return WorldError(
-            f"{self.identity}: nobody answered within {self._timeout_seconds:g} s; {waiting_for} requests are open in "
-            f"{self._box.folder}\n  fix: answer them (its README.md says how), then resume: nothing is lost",
+            f"{self.identity}: no answer within {self._limits.timeout_seconds:,g} s; {count} open "
+            f"request{'s' if count != 1 else ''} in {self._box.folder / 'requests'}\n"
+            "  fix: answer them (`evolve mailbox list`), then go on with --resume: answers given meanwhile are found, "
+            "and nothing is asked twice",
             halts=True,
         )
+
+
+class _Settling:
+    """Reads a reply, and gives one that is no whole JSON time to be finished."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._mark: tuple[int, int, int] | None = None
+        self._since = 0.0
+
+    def judge(self, found: Delivery, asked: RequestDocument) -> ModelReply | None:
+        """The reply, or None while it may still be being written. Raises Unfit."""
+        if found.odd:
+            raise Unfit(found.odd)
+        try:
+            return read_reply(found.data, asked)
+        except Unfinished:
+            now = time.monotonic()
+            if found.mark != self._mark:
+                self._mark, self._since = found.mark, now
+            if now - self._since >= self._seconds:
+                raise
+            return None
