@@ -1,4 +1,4 @@
-"""The recorded campaigns of the examples, replayed with every connection refused: same conclusion, same version hash."""
+"""The recorded campaigns of the examples, replayed with every connection refused: one conclusion, one version hash."""
 
 from __future__ import annotations
 
