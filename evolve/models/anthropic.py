@@ -11,10 +11,10 @@ from typing import Any, cast
 from anthropic import AnthropicError, APIError, APIStatusError, AsyncAnthropic
 from pydantic import BaseModel
 
-from evolve.core.errors import UserError
 from evolve.core.messages import Capability, ModelReply, ModelRequest, OnText
 from evolve.models import anthropic_wire as wire
 from evolve.models.endpoint import Endpoint
+from evolve.models.needs import refuse_unable
 from evolve.models.refusals import Refusal, broken_answer, broken_stream, translate, was_sent
 
 LONG_ANSWER = 16_000
@@ -48,7 +48,7 @@ class AnthropicModel:
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """One answer. Raises WorldError, PromptTooLong, and UserError for plain and label requests."""
-        self._refuse_unable(request)
+        refuse_unable(self, request)
         started = time.monotonic()
         answer = await self._ask(request)
         try:
@@ -60,12 +60,6 @@ class AnthropicModel:
     async def close(self) -> None:
         """Closes the connections."""
         await self._client.close()
-
-    def _refuse_unable(self, request: ModelRequest) -> None:
-        if request.labels or request.style == "plain":
-            need = Capability.LABELS if request.labels else Capability.PLAIN
-            fix = "use a local or openai model for this role"
-            raise UserError(f"{self.identity} cannot serve {need.value} requests", place="models", fix=fix)
 
     async def _ask(self, request: ModelRequest) -> Mapping[str, Any]:
         """The decoded message. The SDK's own errors carry the request, and with it the key: they end here."""

@@ -10,13 +10,14 @@ from typing import Any, cast
 from openai import APIError, APIStatusError, AsyncOpenAI, OpenAIError
 from pydantic import BaseModel
 
-from evolve.core.errors import UserError, WorldError
+from evolve.core.errors import WorldError
 from evolve.core.messages import Capability, ModelReply, ModelRequest
 from evolve.models import openai_responses as responses
 from evolve.models import openai_streams as streams
 from evolve.models import openai_wire as wire
 from evolve.models.endpoint import Endpoint
 from evolve.models.labels import check_labels
+from evolve.models.needs import refuse_unable
 from evolve.models.refusals import Refusal, broken_answer, broken_stream, translate, was_sent
 
 _NO_KEY = "none"
@@ -117,9 +118,7 @@ class ResponsesModel(OpenAIModel):
         return frozenset({Capability.JSON_SCHEMA, Capability.TOOLS})
 
     async def _send(self, request: ModelRequest) -> Any:
-        if request.labels or request.style == "plain":
-            need = Capability.LABELS if request.labels else Capability.PLAIN
-            raise UserError(f"{self.identity} cannot serve {need.value} requests", place="models", fix="use api: chat")
+        refuse_unable(self, request, "use api: chat")
         create = cast(Any, self._client.responses.create)
         body = responses.write_body(request, self._endpoint)
         if request.on_text is None or request.stop:

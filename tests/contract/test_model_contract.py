@@ -66,6 +66,13 @@ async def test_chat_answers_and_counts_tokens(model: Model) -> None:
     assert reply.seconds >= 0
 
 
+async def test_what_is_heard_is_the_text(model: Model) -> None:
+    heard: list[str] = []
+    reply = await model.reply(ask("What is the capital of France?", max_tokens=16, on_text=heard.append))
+    assert "".join(heard) in ("", reply.text), "a provider that cannot stream says nothing; the books say it at the end"
+    assert reply.usage.completion_tokens > 0
+
+
 async def test_plain_continues_without_a_template(model: Model) -> None:
     assert Capability.PLAIN in model.capabilities
     reply = await model.reply(ask("The capital of France is", style="plain", max_tokens=4))
