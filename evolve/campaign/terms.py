@@ -15,11 +15,11 @@ def record_terms(context: CampaignContext) -> None:
         for role, model in sorted(context.models.items())
     }
     terms = {"models": models, "prices": prices, "caps": caps}
+    _record_data(context)
     rows = context.home.ledger.rows(context.id, "terms")
     if rows and rows[-1].detail == terms:
         return
     context.record("terms", context.id, terms, key=f"terms/{len(rows)}/{content_hash(terms)}")
-    _record_data(context)
     if rows and rows[-1].detail["prices"] != prices:
         context.observe("note", text="prices changed since the last session: new calls are booked at the new ones")
 

@@ -39,7 +39,7 @@ class GroupWriter:
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._transaction = transaction
-        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Entry | threading.Event | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = False
         self._lock = threading.Lock()
@@ -53,6 +53,15 @@ class GroupWriter:
     def post(self, statement: Insert, row: Row) -> None:
         """Queues a row that nobody waits for: losing it must be harmless to its reader."""
         self._enqueue(_Entry(statement, row, None))
+
+    def flush(self) -> None:
+        """Returns once everything that was queued before is committed, or has failed."""
+        with self._lock:
+            if self._thread is None:
+                return
+            passed = threading.Event()
+            self._queue.put(passed)
+        passed.wait()
 
     def close(self) -> None:
         """Commits what is queued and ends the thread; safe to call twice."""
@@ -80,23 +89,28 @@ class GroupWriter:
                 self._thread.start()
 
     def _run(self) -> None:
-        open_ = True
-        while open_:
-            group, open_ = self._next_group()
+        end: threading.Event | bool = False
+        while end is not True:
+            group, end = self._next_group()
             if group:
                 self._commit(group)
+            if isinstance(end, threading.Event):
+                end.set()
 
-    def _next_group(self) -> tuple[list[_Entry], bool]:
-        """Waits for one row, then takes all that came meanwhile; False after the end mark."""
+    def _next_group(self) -> tuple[list[_Entry], threading.Event | bool]:
+        """Waits for one row, then takes all that came meanwhile.
+
+        The second value is True after the end mark, or who waits for everything up to here.
+        """
         group: list[_Entry] = []
         entry = self._queue.get()
         with suppress(queue.Empty):
-            while entry is not None:
+            while isinstance(entry, _Entry):
                 group.append(entry)
                 if len(group) == LARGEST_GROUP:
-                    return group, True
+                    return group, False
                 entry = self._queue.get_nowait()
-        return group, entry is not None
+        return group, entry if isinstance(entry, threading.Event) else entry is None
 
     def _commit(self, group: Sequence[_Entry]) -> None:
         try:

@@ -60,7 +60,11 @@ class JournalStore:
                 connection.execute(insert_new(call_ends), [self._end_columns(end) for end in ends])
 
     def iter(self, campaign: str) -> Iterator[CallRow]:
-        """Every call of a campaign in the order of their starts, read page by page so that no writer waits."""
+        """Every call of a campaign in the order of their starts, read page by page so that no writer waits.
+
+        What this process has written is there, also what nobody waited for.
+        """
+        self._database.group.flush()
         last = ""
         while True:
             page = _ROWS.where(calls.c.campaign == campaign, calls.c.id > last).order_by(calls.c.id).limit(_PAGE)
