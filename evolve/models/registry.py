@@ -87,7 +87,8 @@ def _open_local(settings: ModelSettings, _: Surroundings) -> OpenedModel:
 
 
 def _open_openai(settings: ModelSettings, around: Surroundings) -> OpenedModel:
-    from evolve.models.openai import Endpoint, OpenAIModel  # the SDK is slow to import
+    from evolve.models.openai import OpenAIModel  # the SDK is slow to import
+    from evolve.models.openai_endpoint import Endpoint
 
     key_name = settings.api_key_env or ("" if settings.base_url else _OPENAI_KEY)
     if key_name and not around.environment.get(key_name):
@@ -99,7 +100,12 @@ def _open_openai(settings: ModelSettings, around: Surroundings) -> OpenedModel:
     endpoint = Endpoint(settings.name, key=around.environment.get(key_name, ""), key_name=key_name)
     if settings.base_url:
         endpoint = replace(endpoint, base_url=_check_url(settings.base_url))
-    endpoint = replace(endpoint, timeout_seconds=settings.timeout_seconds)
+    endpoint = replace(
+        endpoint,
+        timeout_seconds=settings.timeout_seconds,
+        api=settings.api,
+        send_sampling=settings.send_sampling,
+    )
     return OpenedModel(OpenAIModel(endpoint), _slots(settings, around), _retry(settings))
 
 
@@ -147,7 +153,8 @@ _PROVIDERS: Mapping[str, tuple[_Open, frozenset[str]]] = MappingProxyType(
         "local": (_open_local, frozenset({"workers", "context_tokens", "timeout_seconds", "max_retries"})),
         "openai": (
             _open_openai,
-            frozenset({"base_url", "api_key_env", "timeout_seconds", "concurrency", "adaptive", "max_retries"}),
+            frozenset({"base_url", "api_key_env", "timeout_seconds", "concurrency", "adaptive", "max_retries"})
+            | {"api", "send_sampling"},
         ),
         "scripted": (_open_scripted, frozenset({"seed"})),
     }

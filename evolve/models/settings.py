@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -16,6 +18,10 @@ class ModelSettings(BaseModel):
     model: str = Field(min_length=1)
     base_url: str | None = Field(default=None, description="openai only: an OpenAI-compatible endpoint, up to /v1")
     api_key_env: str | None = Field(default=None, description="openai only: the variable that holds the key")
+    api: Literal["chat", "responses"] = Field(
+        default="chat", description="openai only: chat completions, or the Responses API"
+    )
+    send_sampling: bool = Field(default=True, description="false for models that refuse temperature and seed")
     workers: int = Field(default=2, ge=1, le=64, description="local only: child processes, one thread each")
     context_tokens: int = Field(default=4096, ge=256, le=131_072, description="local only: prompt and reply together")
     timeout_seconds: float = Field(default=120.0, gt=0, description="one call of a provider, without retries")
