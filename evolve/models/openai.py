@@ -51,14 +51,7 @@ class OpenAIModel:
     def __init__(self, endpoint: Endpoint, *, clock: Callable[[], float] = time.time) -> None:
         self._endpoint = endpoint
         self._clock = clock
-        limit = endpoint.timeout_seconds
-        self._client = AsyncOpenAI(
-            api_key=endpoint.key or _NO_KEY,
-            base_url=endpoint.base_url,
-            # A connection that does not come must be told from an answer that does not: it cost nothing.
-            timeout=Timeout(limit, connect=min(limit / 2, _LONGEST_CONNECT)),
-            max_retries=0,
-        )
+        self._client = _open_client(endpoint)
 
     @property
     def identity(self) -> str:
@@ -133,6 +126,21 @@ class OpenAIModel:
         if answer is None:
             raise AnswerFailed("", "the stream ended before the answer was whole")
         return answer
+
+
+def _open_client(endpoint: Endpoint) -> AsyncOpenAI:
+    limit = endpoint.timeout_seconds
+    client = AsyncOpenAI(
+        api_key=endpoint.key or _NO_KEY,
+        base_url=endpoint.base_url,
+        # A connection that does not come must be told from an answer that does not: it cost nothing.
+        timeout=Timeout(limit, connect=min(limit / 2, _LONGEST_CONNECT)),
+        max_retries=0,
+    )
+    # The SDK takes these from the environment and would send them to any endpoint.
+    client.organization = client.project = None
+    client._custom_headers = {}
+    return client
 
 
 async def _follow(

@@ -226,7 +226,7 @@ async def test_the_key_is_in_no_log_and_nothing_else_of_the_environment_is_sent(
 ) -> None:
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, "of-somebody-else")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x-own: of-somebody-else")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x-own: of-somebody-else\nAuthorization: of-somebody-else")
     body = completion(content="hi") if endpoint.api == "chat" else response(message_item(("output_text", "hi")))
     server.answers(Reply(body))
     model = OpenAIModel(endpoint)
