@@ -72,8 +72,9 @@ def read_answer(answer: Mapping[str, Any], request: ModelRequest) -> ModelReply:
 
 
 def find_stop(text: str, stops: Iterable[str]) -> int | None:
-    """Where the first stop sequence begins; None where there is none."""
-    return min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=None)
+    """Where the stop sequence begins that is whole first, as if writing had ended with it; None where there is none."""
+    ends = [(at + len(stop), at) for stop in stops if stop and (at := text.find(stop)) >= 0]
+    return min(ends)[1] if ends else None
 
 
 def _read_finish(answer: Mapping[str, Any], parts: list[Any], called: bool) -> FinishReason:

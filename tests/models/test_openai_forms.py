@@ -6,11 +6,15 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import Capability, Message, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
 from evolve.models.openai import OpenAIModel
 from evolve.models.openai_endpoint import OFFICIAL_URL, Endpoint
+from evolve.models.openai_responses import find_stop
+from evolve.models.openai_streams import HeldBack
 from tests.models.openai_server import (
     CHAT_USAGE,
     KEY,
@@ -337,3 +341,28 @@ async def test_responses_refuse_what_they_cannot_do_before_anything_is_sent(
         await model.reply(ModelRequest(REQUEST.messages, **more))
     await model.close()
     assert server.asked == []
+
+
+STOPS = st.lists(st.text("ab\n", min_size=1, max_size=3), min_size=1, max_size=3).map(tuple)
+
+
+@given(st.lists(st.text("ab\n", max_size=4), max_size=8), STOPS)
+def test_nobody_hears_a_stop_sequence_however_the_text_is_cut_up(pieces: list[str], stops: tuple[str, ...]) -> None:
+    held = HeldBack(stops)
+    heard = [held.pass_on(piece) for piece in pieces]
+    text = "".join(pieces)
+    end = find_stop(text, stops)
+    assert "".join([*heard, held.rest()]) == (text if end is None else text[:end])
+
+
+@pytest.mark.parametrize("listening", [False, True])
+async def test_responses_end_at_a_stop_sequence(server: OpenAIServer, listening: bool) -> None:
+    model = open_at(server, "responses")
+    server.answers(streamed(model, "one\n", "\ntwo") if listening else whole(model, "one\n\ntwo"))
+    heard: list[str] = []
+    request = ModelRequest(REQUEST.messages, stop=("\n\n", "x"), on_text=heard.append if listening else None)
+    reply = await model.reply(request)
+    await model.close()
+    assert (reply.text, reply.finish_reason, reply.usage) == ("one", "stop", USED)
+    assert "".join(heard) == ("one" if listening else "")
+    assert "stop" not in server.body, "the Responses API knows no stop sequences"
