@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -10,6 +10,7 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from evolve.books import Books, Caps, Owner, PriceBook, PriceOverride
 from evolve.core.errors import WorldError
@@ -33,6 +34,8 @@ from tests.models.openai_server import (
     serving,
 )
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 NOW = 1_700_000_000.0
 REQUEST = ModelRequest((Message("user", "q" * 92),), max_tokens=50)
 PRICE = PriceOverride(input_per_million=Decimal(1), output_per_million=Decimal(2))
@@ -48,12 +51,11 @@ class Bench:
     home: Home
     server: OpenAIServer
     api: Any
+    provider: OpenAIModel
     waits: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.books = Books(self.home, "c", Caps(calls=20), PriceBook({"openai:m": PRICE}))
-        endpoint = Endpoint("m", self.server.address, key=KEY, key_name="SOME_KEY", api=self.api)
-        self.provider = OpenAIModel(endpoint, clock=lambda: NOW)
         booked = self.books.model(self.provider, Owner("c", "l", "t", "case", 0, "agent"))
         self.model = PaidModel(booked, POLICY, sleep=self._sleep)
 
@@ -95,15 +97,28 @@ class Bench:
         assert self.books.budget.reserved.usd == 0
 
 
-@pytest.fixture(params=["chat", "responses"])
-async def bench(request: pytest.FixtureRequest, home: Home) -> AsyncIterator[Bench]:
-    with serving() as server:
-        ready = Bench(home, server, request.param)
-        yield ready
-        await ready.provider.close()
-        ready.check_sums()
-        assert server.complaints == []
-        assert all(KEY not in repr(row) for row in ready.rows)
+@pytest.fixture(scope="module")
+def server() -> Iterator[OpenAIServer]:
+    with serving() as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["chat", "responses"])
+async def provider(request: pytest.FixtureRequest, server: OpenAIServer) -> AsyncIterator[OpenAIModel]:
+    endpoint = Endpoint("m", server.address, key=KEY, key_name="SOME_KEY", api=request.param)
+    opened = OpenAIModel(endpoint, clock=lambda: NOW)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def bench(server: OpenAIServer, provider: OpenAIModel, home: Home) -> Iterator[Bench]:
+    server.forget()
+    ready = Bench(home, server, "responses" if "/responses" in provider.identity else "chat", provider)
+    yield ready
+    ready.check_sums()
+    assert server.complaints == []
+    assert all(KEY not in repr(row) for row in ready.rows)
 
 
 def refusal(status: int, wait: str | None = None, code: str | None = None) -> Reply:

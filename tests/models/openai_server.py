@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,6 +65,10 @@ class OpenAIServer(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.forget()
+
+    def forget(self) -> None:
+        """As new."""
         self.asked: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.complaints: list[str] = []
         self.script: Script = lambda path, body: Reply(status=500)
@@ -77,6 +82,11 @@ class OpenAIServer(ThreadingHTTPServer):
         """The last one that was asked with."""
         return self.asked[-1][1]
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Silent about clients that left; everything else must be seen."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     def answers(self, *answers: Answer) -> None:
         """Gives these answers in turn, and the last one again and again."""
         left = list(answers)
@@ -85,6 +95,7 @@ class OpenAIServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: OpenAIServer
 
     def do_POST(self) -> None:
@@ -131,7 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._write("data: [DONE]\n\n")
         if stream.ending in ("whole", "early"):
             self.wfile.write(b"0\r\n\r\n")
-        self.close_connection = True
+        else:
+            self.close_connection = True
 
     def _write(self, text: str) -> None:
         """In two pieces, so that no reader can take a piece of the wire for an event."""

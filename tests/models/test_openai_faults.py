@@ -2,12 +2,13 @@
 
 import dataclasses
 import logging
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
-from evolve.core.errors import UserError, WorldError
+from evolve.core.errors import WorldError
 from evolve.core.messages import Message, ModelRequest, Usage
 from evolve.models.errors import PromptTooLong
 from evolve.models.openai import OpenAIModel
@@ -23,13 +24,21 @@ from tests.models.openai_server import (
     serving,
 )
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 REQUEST = ModelRequest((Message("user", "q"),))
 
 
+@pytest.fixture(scope="module")
+def running() -> Iterator[OpenAIServer]:
+    with serving() as server:
+        yield server
+
+
 @pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serving() as running:
-        yield running
+def server(running: OpenAIServer) -> OpenAIServer:
+    running.forget()
+    return running
 
 
 @pytest.fixture(params=["chat", "responses"])
@@ -37,15 +46,26 @@ def endpoint(request: pytest.FixtureRequest, server: OpenAIServer) -> Endpoint:
     return Endpoint("m", server.address, key=KEY, key_name="SOME_KEY", api=request.param)
 
 
-async def fail(endpoint: Endpoint, request: ModelRequest = REQUEST) -> WorldError:
+Fail = Callable[..., Awaitable[WorldError]]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def fail() -> AsyncIterator[Fail]:
     """The fault of one call, which holds neither the key nor the SDK's error that knows it."""
-    model = OpenAIModel(endpoint, clock=lambda: 1_700_000_000.0)
-    with pytest.raises(WorldError) as caught:
-        await model.reply(request)
-    await model.close()
-    assert KEY not in repr(caught.value) + str(caught.value) + repr(model) + repr(endpoint)
-    assert caught.value.__cause__ is caught.value.__context__ is None
-    return caught.value
+    opened: dict[Endpoint, OpenAIModel] = {}
+
+    async def call(endpoint: Endpoint, request: ModelRequest = REQUEST) -> WorldError:
+        if endpoint not in opened:
+            opened[endpoint] = OpenAIModel(endpoint, clock=lambda: 1_700_000_000.0)
+        with pytest.raises(WorldError) as caught:
+            await opened[endpoint].reply(request)
+        assert KEY not in repr(caught.value) + str(caught.value) + repr(opened[endpoint]) + repr(endpoint)
+        assert caught.value.__cause__ is caught.value.__context__ is None
+        return caught.value
+
+    yield call
+    for model in opened.values():
+        await model.close()
 
 
 def error(message: str = "no", status: int = 400, headers: Any = None, **more: Any) -> Reply:
@@ -75,6 +95,7 @@ def error(message: str = "no", status: int = 400, headers: Any = None, **more: A
 )
 async def test_refusals(
     server: OpenAIServer,
+    fail: Fail,
     endpoint: Endpoint,
     status: int,
     headers: dict[str, str],
@@ -91,7 +112,7 @@ async def test_refusals(
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_refused_key_names_its_variable_and_shows_no_part_of_it(
-    server: OpenAIServer, endpoint: Endpoint, status: int
+    server: OpenAIServer, fail: Fail, endpoint: Endpoint, status: int
 ) -> None:
     server.answers(error(f"Incorrect API key provided: {KEY[:5]}***7890. See {KEY}", status))
     fault = await fail(endpoint)
@@ -99,14 +120,14 @@ async def test_a_refused_key_names_its_variable_and_shows_no_part_of_it(
     assert "7890" not in str(fault) and KEY[:5] not in str(fault)
 
 
-async def test_an_empty_account_halts(server: OpenAIServer, endpoint: Endpoint) -> None:
+async def test_an_empty_account_halts(server: OpenAIServer, fail: Fail, endpoint: Endpoint) -> None:
     server.answers(error("pay", 429, {"retry-after": "1"}, code="insufficient_quota"))
     fault = await fail(endpoint)
     assert (fault.passing, fault.halts, fault.retry_after) == (False, True, None)
     assert "add credit" in str(fault)
 
 
-async def test_a_missing_model_says_where_to_look(server: OpenAIServer, endpoint: Endpoint) -> None:
+async def test_a_missing_model_says_where_to_look(server: OpenAIServer, fail: Fail, endpoint: Endpoint) -> None:
     server.answers(error("The model does not exist", 404, code="model_not_found"))
     fault = await fail(endpoint)
     assert "base_url" in str(fault)
@@ -114,7 +135,9 @@ async def test_a_missing_model_says_where_to_look(server: OpenAIServer, endpoint
 
 
 @pytest.mark.parametrize("codes", [{"code": "context_length_exceeded"}, {"type": "exceed_context_size_error"}])
-async def test_a_prompt_over_the_context(server: OpenAIServer, endpoint: Endpoint, codes: dict[str, Any]) -> None:
+async def test_a_prompt_over_the_context(
+    server: OpenAIServer, fail: Fail, endpoint: Endpoint, codes: dict[str, Any]
+) -> None:
     server.answers(error("too long", **codes))
     assert isinstance(await fail(endpoint), PromptTooLong)
 
@@ -128,7 +151,7 @@ async def test_a_prompt_over_the_context(server: OpenAIServer, endpoint: Endpoin
     ],
 )
 async def test_a_refused_sampling_parameter_names_the_setting(
-    server: OpenAIServer, endpoint: Endpoint, refusal: dict[str, Any]
+    server: OpenAIServer, fail: Fail, endpoint: Endpoint, refusal: dict[str, Any]
 ) -> None:
     server.answers(error(**refusal))
     assert "send_sampling: false" in str(await fail(endpoint))
@@ -137,29 +160,33 @@ async def test_a_refused_sampling_parameter_names_the_setting(
 
 @pytest.mark.parametrize("refusal", [{"message": "no", "param": "messages"}, {"message": "seeds and temperatures"}])
 async def test_another_bad_request_names_no_setting(
-    server: OpenAIServer, endpoint: Endpoint, refusal: dict[str, Any]
+    server: OpenAIServer, fail: Fail, endpoint: Endpoint, refusal: dict[str, Any]
 ) -> None:
     server.answers(error(**refusal))
     assert "fix" not in str(await fail(endpoint))
 
 
-async def test_too_short_a_response_says_how_long_it_must_be(server: OpenAIServer, endpoint: Endpoint) -> None:
+async def test_too_short_a_response_says_how_long_it_must_be(
+    server: OpenAIServer, fail: Fail, endpoint: Endpoint
+) -> None:
     server.answers(error("Invalid 'max_output_tokens': integer below minimum value.", param="max_output_tokens"))
     assert "raise max_tokens" in str(await fail(endpoint))
 
 
-async def test_no_connection_costs_nothing_and_passes(server: OpenAIServer, endpoint: Endpoint) -> None:
+async def test_no_connection_costs_nothing_and_passes(server: OpenAIServer, fail: Fail, endpoint: Endpoint) -> None:
     fault = await fail(dataclasses.replace(endpoint, base_url="http://127.0.0.1:9/v1"))
     assert (fault.passing, fault.halts, fault.maybe_billed) == (True, False, False)
 
 
-async def test_a_connection_lost_after_sending_may_have_been_billed(server: OpenAIServer, endpoint: Endpoint) -> None:
+async def test_a_connection_lost_after_sending_may_have_been_billed(
+    server: OpenAIServer, fail: Fail, endpoint: Endpoint
+) -> None:
     server.answers(Dropped())
     fault = await fail(endpoint)
     assert (fault.passing, fault.halts, fault.maybe_billed) == (True, False, True)
 
 
-async def test_no_answer_in_time_may_have_been_billed(server: OpenAIServer, endpoint: Endpoint) -> None:
+async def test_no_answer_in_time_may_have_been_billed(server: OpenAIServer, fail: Fail, endpoint: Endpoint) -> None:
     server.answers(Reply({}, seconds=0.5))
     fault = await fail(dataclasses.replace(endpoint, timeout_seconds=0.1))
     assert (fault.passing, fault.halts, fault.maybe_billed) == (True, False, True)
@@ -185,7 +212,7 @@ async def test_no_answer_in_time_may_have_been_billed(server: OpenAIServer, endp
     ],
 )
 async def test_an_answer_in_another_format_may_have_been_billed_and_is_not_asked_for_again(
-    server: OpenAIServer, endpoint: Endpoint, body: Any
+    server: OpenAIServer, fail: Fail, endpoint: Endpoint, body: Any
 ) -> None:
     server.answers(Reply(body))
     fault = await fail(endpoint)
@@ -194,7 +221,7 @@ async def test_an_answer_in_another_format_may_have_been_billed_and_is_not_asked
 
 @pytest.mark.parametrize(("code", "passing"), [("server_error", True), ("invalid_prompt", False)])
 async def test_a_failed_response_passes_unless_the_request_is_to_blame(
-    server: OpenAIServer, code: str, passing: bool
+    server: OpenAIServer, fail: Fail, code: str, passing: bool
 ) -> None:
     server.answers(Reply(response(status="failed", error={"code": code, "message": "failed"})))
     fault = await fail(Endpoint("m", server.address, key=KEY, api="responses"))
@@ -214,13 +241,6 @@ async def test_an_incomplete_response_says_why(server: OpenAIServer, details: An
     assert (reply.text, reply.finish_reason) == ("Par", finish)
 
 
-@pytest.mark.parametrize("key", ["two words", "line\n", "schlüssel"])
-def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(key: str) -> None:
-    with pytest.raises(UserError, match=r"\$SOME_KEY") as caught:
-        Endpoint("m", key=key, key_name="SOME_KEY")
-    assert key not in str(caught.value)
-
-
 async def test_the_key_is_in_no_log_and_nothing_else_of_the_environment_is_sent(
     server: OpenAIServer, endpoint: Endpoint, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +257,7 @@ async def test_the_key_is_in_no_log_and_nothing_else_of_the_environment_is_sent(
     assert "of-somebody-else" not in repr(server.asked)
 
 
-async def test_labels_without_log_probabilities_were_paid_for_nothing(server: OpenAIServer) -> None:
+async def test_labels_without_log_probabilities_were_paid_for_nothing(server: OpenAIServer, fail: Fail) -> None:
     server.answers(Reply(completion(content="a")))
     fault = await fail(Endpoint("m", server.address, key=KEY), ModelRequest(REQUEST.messages, labels=("a", "b")))
     assert (fault.passing, fault.maybe_billed) == (False, True)

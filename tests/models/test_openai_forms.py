@@ -6,15 +6,12 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest_asyncio
 
 from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import Capability, Message, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
 from evolve.models.openai import OpenAIModel
-from evolve.models.openai_endpoint import OFFICIAL_URL, Endpoint
-from evolve.models.openai_responses import find_stop
-from evolve.models.openai_streams import HeldBack
+from evolve.models.openai_endpoint import Endpoint
 from tests.models.openai_server import (
     CHAT_USAGE,
     KEY,
@@ -32,6 +29,8 @@ from tests.models.openai_server import (
     serving,
 )
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 REQUEST = ModelRequest(
     (Message("system", "be short"), Message("user", "q")), max_tokens=40, temperature=0.5, seed=2**62
 )
@@ -42,16 +41,22 @@ USED = Usage(100, 20, cached_tokens=70, cache_write_tokens=10)
 FORMS = ["chat", "responses"]
 
 
+@pytest.fixture(scope="module")
+def running() -> Iterator[OpenAIServer]:
+    with serving() as server:
+        yield server
+
+
 @pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serving() as running:
-        yield running
-        assert running.complaints == []
+def server(running: OpenAIServer) -> Iterator[OpenAIServer]:
+    running.forget()
+    yield running
+    assert running.complaints == []
 
 
-@pytest.fixture(params=FORMS)
-async def model(request: pytest.FixtureRequest, server: OpenAIServer) -> AsyncIterator[OpenAIModel]:
-    opened = open_at(server, request.param)
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=FORMS)
+async def model(request: pytest.FixtureRequest, running: OpenAIServer) -> AsyncIterator[OpenAIModel]:
+    opened = open_at(running, request.param)
     yield opened
     await opened.close()
 
@@ -200,16 +205,6 @@ async def test_models_that_refuse_sampling_are_sent_none(server: OpenAIServer, a
     assert server.body["max_completion_tokens" if api == "chat" else "max_output_tokens"] == 40
 
 
-async def test_the_identity_differs_only_where_answers_could() -> None:
-    url = "http://localhost:1/v1"
-    plain = Endpoint("m", url)
-    same = Endpoint("m", url, key="another", key_name="K", timeout_seconds=1)
-    assert plain.identity == same.identity == f"openai:m@{url}"
-    others = {Endpoint("m", url, api="responses").identity, Endpoint("m", url, send_sampling=False).identity}
-    assert len(others | {plain.identity}) == 3
-    assert Endpoint("m").identity == f"openai:m@{OFFICIAL_URL}"
-
-
 async def test_a_stream_is_heard_piece_by_piece_and_ends_with_usage(server: OpenAIServer, model: OpenAIModel) -> None:
     server.answers(streamed(model, "Pa", "ris", " \u2028é🙂"))
     reply, heard = await follow(model)
@@ -341,18 +336,6 @@ async def test_responses_refuse_what_they_cannot_do_before_anything_is_sent(
         await model.reply(ModelRequest(REQUEST.messages, **more))
     await model.close()
     assert server.asked == []
-
-
-STOPS = st.lists(st.text("ab\n", min_size=1, max_size=3), min_size=1, max_size=3).map(tuple)
-
-
-@given(st.lists(st.text("ab\n", max_size=4), max_size=8), STOPS)
-def test_nobody_hears_a_stop_sequence_however_the_text_is_cut_up(pieces: list[str], stops: tuple[str, ...]) -> None:
-    held = HeldBack(stops)
-    heard = [held.pass_on(piece) for piece in pieces]
-    text = "".join(pieces)
-    end = find_stop(text, stops)
-    assert "".join([*heard, held.rest()]) == (text if end is None else text[:end])
 
 
 @pytest.mark.parametrize("listening", [False, True])
