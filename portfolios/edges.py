@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,7 +19,8 @@ from evolve.core.scores import Result, Scorecard
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 
-_MAGIC = b"evolve-edges-1\n"
+MAGIC = b"evolve-edges-1\n"
+"""How the bytes of an edge table begin."""
 _HEADER = struct.Struct("<Q")
 _DIGITS = 9
 
@@ -151,6 +152,10 @@ class Edges:
                 scores[seen, self.members.index(member)] = np.nan
         return replace(self, scores=scores)
 
+    def retold(self, tell: Callable[[str], str]) -> Edges:
+        """The same edges with every query's text as `tell` tells it; fingerprints and embeddings stay."""
+        return replace(self, queries=tuple(replace(query, text=tell(query.text)) for query in self.queries))
+
     def to_bytes(self) -> bytes:
         """A self-describing table: equal edges give equal bytes on every machine."""
         header = canonical_json(
@@ -165,14 +170,14 @@ class Edges:
         if self.costs is not None:
             blocks.append(_float_bytes(self.costs))
         body = _HEADER.pack(len(header)) + header + b"".join(blocks)
-        return _MAGIC + sha256_hex(body).encode() + body
+        return MAGIC + sha256_hex(body).encode() + body
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Edges:
         """The inverse of `to_bytes`; UserError when the bytes are cut, changed or of another format."""
-        start = len(_MAGIC) + 64
+        start = len(MAGIC) + 64
         body = data[start:]
-        if not data.startswith(_MAGIC) or sha256_hex(body).encode() != data[len(_MAGIC) : start]:
+        if not data.startswith(MAGIC) or sha256_hex(body).encode() != data[len(MAGIC) : start]:
             raise UserError(
                 "these bytes are not a whole edge table of this format", fix="fit the router again from stored results"
             )

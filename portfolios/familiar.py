@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evolve.core.redact import shape_of
 from portfolios.edges import Edges
 from portfolios.nearest import find_nearest
 
@@ -36,7 +37,8 @@ class Familiarity:
     def of(cls, edges: Edges, quantile: float) -> Familiarity:
         """Limits that all but `quantile` of the known queries keep; nothing is far when fewer than two are known."""
         texts = edges.texts
-        found = [frozenset(_WORD.findall(text.casefold())) for text in texts]
+        # Masked texts have no words: where all are masked, no query is far for its words.
+        found = [frozenset(_WORD.findall(text.casefold())) for text in texts if text != shape_of(text)]
         if len(texts) < 2:
             return cls(-1.0, max(map(len, texts), default=0), frozenset().union(*found), 0.0)
         near = find_nearest(edges.embeddings, edges.embeddings, 1, skip_self=True).similarities[:, 0]

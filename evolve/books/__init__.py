@@ -2,7 +2,7 @@
 
 from evolve.books.books import Books
 from evolve.books.budget import Amount, Budget, Caps, Reservation
-from evolve.books.documents import JournalMode
+from evolve.books.documents import MODES, JournalMode, JournalModes
 from evolve.books.model import BookedModel
 from evolve.books.owner import Owner
 from evolve.books.prices import PriceBook, PriceOverride
@@ -10,6 +10,7 @@ from evolve.books.recorded import NotRecorded, RecordedModel
 from evolve.books.slots import UNLIMITED, Slots, SlotUse
 
 __all__ = [
+    "MODES",
     "UNLIMITED",
     "Amount",
     "BookedModel",
@@ -17,6 +18,7 @@ __all__ = [
     "Budget",
     "Caps",
     "JournalMode",
+    "JournalModes",
     "NotRecorded",
     "Owner",
     "PriceBook",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evolve.books.accounts import Account, Accounts, Part
 from evolve.books.budget import Amount, Budget, Caps
-from evolve.books.documents import JournalMode, Keeping
+from evolve.books.documents import JournalMode, JournalModes, Keeping
 from evolve.books.model import BookedModel, Desk
 from evolve.books.owner import Owner
 from evolve.books.prices import PriceBook
@@ -19,8 +19,9 @@ from evolve.store import Home
 class Books:
     """Opens on the journal of `campaign`: what was paid counts against the caps, and finished calls are replayed.
 
-    Calls that were in flight when an earlier process died count at their reserved amount for ever: nobody knows. With
-    `closed` nothing is asked: what the journal does not answer fails as it failed then, or as NotRecorded.
+    `journal` says what of the calls' text is kept, by role. Calls that were in flight when an earlier process died
+    count at their reserved amount for ever: nobody knows. With `closed` nothing is asked: what the journal does not
+    answer fails as it failed then, or as NotRecorded.
     """
 
     def __init__(
@@ -29,20 +30,24 @@ class Books:
         campaign: str,
         caps: Caps,
         prices: PriceBook,
-        journal: JournalMode = "full",
+        journal: JournalModes | JournalMode = "full",
         *,
         closed: bool = False,
     ) -> None:
         self.campaign = campaign
         self._accounts = Accounts()
-        self._keeping = Keeping(journal)
+        self._modes = journal if isinstance(journal, JournalModes) else JournalModes(journal)
+        self._home = home
+        self._roles: set[str] = set()
         replies = Replies(home.journal)
         for row in home.journal.iter(campaign):
             self._accounts.add(Account(row.role, row.loop, row.candidate), row.spend)
             replies.read(row)
+            self._roles.add(row.role)
         self.budget = Budget(caps, Amount.of(self.spend()))
         self.prices = prices
-        self._desk = Desk(self.budget, prices, home.journal, self._keeping, self._accounts, replies, closed)
+        self._desk = Desk(self.budget, prices, home.journal, self._accounts, replies, closed)
+        self._replies = replies
 
     def model(self, inner: Model, owner: Owner, slots: Slots = UNLIMITED) -> BookedModel:
         """`inner` with every call booked to `owner`, in a slot. UserError for a dollar cap on an unpriced model."""
@@ -53,7 +58,9 @@ class Books:
                 place="budget.usd",
                 fix="state its price in budget.prices, or cap the calls as well with budget.calls",
             )
-        return BookedModel(inner, owner, self._desk, slots)
+        self._roles.add(owner.role)
+        keeping = Keeping(self._modes.of(owner.role), self._home.redactor)
+        return BookedModel(inner, owner, self._desk, keeping, slots)
 
     def spend(self, role: str | None = None, loop: str | None = None, candidate: str | None = None) -> Spend:
         """What was spent, of one role, loop and candidate where given; replayed calls count once."""
@@ -66,8 +73,11 @@ class Books:
     def notes(self) -> tuple[str, ...]:
         """What every report of this campaign must say about its books."""
         found = []
-        if self._keeping.mode != "full":
-            found.append(f"journal: {self._keeping.mode}: replies are not kept, so a resume pays finished calls again")
+        for role in self._modes.silent(self._roles):
+            mode = self._modes.of(role)
+            found.append(f"journal: {mode} for {role}: its replies are not kept, so a resume pays its calls again")
+        if self._replies.redacted:
+            found.append(f"{self._replies.redacted} replies hold a secret: kept redacted, so a resume pays them again")
         unpriced = self.spend().unpriced_calls
         if unpriced:
             found.append(f"{unpriced} calls have no known price: dollars are a lower bound")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, field
 from typing import Literal
 
 from evolve.core.hashing import JSONValue, sha256_hex
 from evolve.core.messages import ModelReply, ModelRequest, ToolCall, Usage
+from evolve.core.redact import Redactor
 from evolve.store.packing import pack_json, storable
 
 _LONGEST_NOTE = 500
@@ -15,11 +17,37 @@ JournalMode = Literal["full", "hash", "off"]
 """full: requests and replies are kept, so a resume replays them; hash: only their hashes; off: neither."""
 
 
+MODES: tuple[JournalMode, ...] = ("full", "hash", "off")
+"""From the one that keeps most to the one that keeps least."""
+REDACTED = "the reply holds a secret: kept redacted, never replayed"
+
+
+@dataclass(frozen=True)
+class JournalModes:
+    """A mode for each role; `default` for the roles that are not named."""
+
+    default: JournalMode = "full"
+    roles: Mapping[str, JournalMode] = field(default_factory=dict)
+
+    def of(self, role: str) -> JournalMode:
+        """The mode of one role."""
+        return self.roles.get(role, self.default)
+
+    def strictest(self, roles: Iterable[str]) -> JournalMode:
+        """The mode that keeps least among those of `roles`: for text that several roles had a part in."""
+        return max((self.of(role) for role in roles), key=MODES.index, default=self.default)
+
+    def silent(self, roles: Iterable[str]) -> tuple[str, ...]:
+        """Those of `roles` whose replies are not kept, sorted."""
+        return tuple(sorted(role for role in roles if self.of(role) != "full"))
+
+
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What of a call's text is kept."""
+    """What of a call's text is kept, with the secrets out."""
 
     mode: JournalMode
+    redactor: Redactor
 
     def request_hash(self, digest: str) -> str:
         """The hash that may be stored."""
@@ -27,16 +55,20 @@ class Keeping:
 
     def request(self, request: ModelRequest) -> bytes | None:
         """The packed request, or None."""
-        return pack_json(request.document) if self.mode == "full" else None
+        return pack_json(self.redactor.value(request.document)) if self.mode == "full" else None
 
-    def reply(self, reply: ModelReply) -> bytes | None:
-        """The packed reply, or None."""
-        return pack_json(_reply_document(reply)) if self.mode == "full" else None
+    def reply(self, reply: ModelReply) -> tuple[bytes | None, str]:
+        """The packed reply, or None; and what must be said of one that is not what the model said."""
+        if self.mode != "full":
+            return None, ""
+        document = _reply_document(reply)
+        clean = self.redactor.value(document)
+        return pack_json(clean), REDACTED if clean is not document else ""
 
     def failure(self, error: Exception) -> str:
         """What may be said about an error, whose text can hold a request or a reply."""
         name = type(error).__name__
-        return storable(f"{name}: {error}", _LONGEST_NOTE) if self.mode == "full" else name
+        return storable(self.redactor.text(f"{name}: {error}"), _LONGEST_NOTE) if self.mode == "full" else name
 
     def reply_hash(self, reply: ModelReply) -> str:
         """The hash of the reply's text, or nothing."""

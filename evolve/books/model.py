@@ -34,7 +34,6 @@ class Desk:
     budget: Budget
     prices: PriceBook
     journal: JournalStore
-    keeping: Keeping
     accounts: Accounts
     replies: Replies
     closed: bool = False
@@ -48,11 +47,12 @@ class BookedModel:
     BudgetExceeded before anything was started.
     """
 
-    def __init__(self, inner: Model, owner: Owner, desk: Desk, slots: Slots = UNLIMITED) -> None:
+    def __init__(self, inner: Model, owner: Owner, desk: Desk, keeping: Keeping, slots: Slots = UNLIMITED) -> None:
         self._inner = inner
         self._slots = slots
         self._owner = owner
         self._desk = desk
+        self._keeping = keeping
         self._occurrences = Occurrences()
         self._spend = Spend()
         self._account = Account(owner.role, owner.loop, owner.candidate)
@@ -100,7 +100,7 @@ class BookedModel:
                     return reply
 
     async def _pay(self, request: ModelRequest, key: str, request_hash: str) -> ModelReply:
-        desk = self._desk
+        desk, request = self._desk, replace(request, call=key)
         bound = bound_charge(desk.prices, self.identity, request)
         start = self._start(request, key, request_hash, bound)
         with waiting():
@@ -115,7 +115,7 @@ class BookedModel:
             if isinstance(error, WorldError) and error.maybe_billed:
                 self._abandon(start, reservation, bound, _LOST)
             else:
-                self._fail(start, reservation, desk.keeping.failure(error))
+                self._fail(start, reservation, self._keeping.failure(error))
             raise
         except BaseException:
             if sent:  # whatever ended it, the provider may have billed it
@@ -125,8 +125,7 @@ class BookedModel:
             raise
         self._settle(reservation, end)
         await desk.journal.end(end)
-        if end.reply is not None:
-            desk.replies.remember(key, start.id)
+        desk.replies.took(key, end)
         return reply
 
     async def _ask(self, request: ModelRequest) -> ModelReply:
@@ -161,7 +160,7 @@ class BookedModel:
         return digest.hexdigest()
 
     def _start(self, request: ModelRequest, key: str, request_hash: str, bound: Charge) -> CallStart:
-        owner, keeping = self._owner, self._desk.keeping
+        owner, keeping = self._owner, self._keeping
         id = self._desk.journal.new_id()
         return CallStart(
             id=id,
@@ -182,16 +181,17 @@ class BookedModel:
         )
 
     def _end(self, start: CallStart, bound: Charge, reply: ModelReply) -> CallEnd:
-        charge, keeping = bill(self._desk.prices, self.identity, reply.usage, bound), self._desk.keeping
+        charge, keeping = bill(self._desk.prices, self.identity, reply.usage, bound), self._keeping
+        kept, remark = keeping.reply(reply)
         return CallEnd(
             id=start.id,
             state="finished",
             usage=charge.usage,
             usd=charge.usd,
-            reply=keeping.reply(reply),
+            reply=kept,
             reply_hash=keeping.reply_hash(reply),
             seconds=reply.seconds,
-            note=charge.note,
+            note="; ".join(filter(None, (charge.note, remark))),
         )
 
     def _fail(self, start: CallStart, reservation: Reservation, why: str) -> None:

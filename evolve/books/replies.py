@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from evolve.books.documents import read_reply
+from evolve.books.documents import REDACTED, read_reply
 from evolve.core.messages import ModelReply
 from evolve.core.traces import Spend
-from evolve.store import CallRow, JournalStore
+from evolve.store import CallEnd, CallRow, JournalStore
 
 
 class Replies:
@@ -19,18 +19,27 @@ class Replies:
         self._journal = journal
         self._ends: dict[str, CallRow] = {}
         self._ids: dict[str, str] = {}
+        self.redacted = 0
+        """How many replies are kept without the secrets in them. They are not what the model said: never replayed."""
         self._busy: dict[str, asyncio.Event] = {}
 
     def read(self, row: CallRow) -> None:
         """Takes note of a call of an earlier run."""
         if row.state == "finished" and row.has_reply:
-            self.remember(row.key, row.id)
+            self._remember(row.key, row.id, row.note)
         elif row.state in ("failed", "abandoned"):
             self._ends[row.key] = row
 
-    def remember(self, key: str, id: str) -> None:
-        """From now on the reply of call `id` answers for `key`; the first one stays."""
-        self._ids.setdefault(key, id)
+    def took(self, key: str, end: CallEnd) -> None:
+        """From now on a kept reply answers for `key`; the first one stays."""
+        if end.reply is not None:
+            self._remember(key, end.id, end.note)
+
+    def _remember(self, key: str, id: str, note: str) -> None:
+        if REDACTED in note:
+            self.redacted += 1
+        else:
+            self._ids.setdefault(key, id)
 
     def find(self, key: str) -> tuple[ModelReply, Spend] | None:
         """The reply and what it cost when it was paid."""

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from evolve.books import PriceOverride
+from evolve.campaign.journal import JournalSettings
 from evolve.core.names import nearest
 from evolve.core.yaml_document import read_document
 from evolve.data import DataSettings
@@ -136,7 +137,7 @@ class CampaignConfig(Section):
     gate: GateSettings = GateSettings()
     budget: BudgetSettings
     approval: Literal["none", "required"] = "none"
-    journal: Literal["full", "hash", "off"] = "full"
+    journal: JournalSettings = JournalSettings()
     seed: int = 0
 
     @property
@@ -170,6 +171,15 @@ class CampaignConfig(Section):
     def _judge_has_model(self) -> CampaignConfig:
         if self.scorer.kind == "judge" and JUDGE_ROLE not in self.models:
             raise ValueError("the scorer is a judge: add models.judge, the model that grades")
+        return self
+
+    @model_validator(mode="after")
+    def _journal_names_roles(self) -> CampaignConfig:
+        for role in self.journal.roles:
+            if role not in self.models:
+                hint = nearest(role, self.models)
+                meant = f"did you mean {hint}?" if hint else f"the roles are {', '.join(self.models)}"
+                raise ValueError(f"journal.roles.{role}: models has no role {role!r}; {meant}")
         return self
 
 

@@ -6,10 +6,11 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evolve.books import Books, Caps, Owner, PriceBook, RecordedModel
+from evolve.books import Books, Caps, JournalMode, Owner, PriceBook, RecordedModel
 from evolve.campaign.config import CampaignConfig
 from evolve.campaign.fitset import TrainSets, split_train
 from evolve.campaign.observe import Observer
@@ -17,8 +18,9 @@ from evolve.campaign.roles import booked_models, judge_of, open_models
 from evolve.core.cases import Case, Dataset, Split
 from evolve.core.errors import UserError
 from evolve.core.protocols import Embedder, Scorer
+from evolve.core.redact import Redactor, shape_of
 from evolve.core.scores import Result
-from evolve.data import load_cases, split_cases
+from evolve.data import BadRow, load_cases, split_cases
 from evolve.embed import open_embedder
 from evolve.evaluate.heldout import SealedCases, seal
 from evolve.evaluate.scorers import open_scorer
@@ -47,6 +49,13 @@ class CampaignInputs:
     scripted: Mapping[str, ScriptedReply] = field(default_factory=dict)
     recording: Recording | None = None
 
+    @cached_property
+    def redactor(self) -> Redactor:
+        """Takes out the environment's secrets and the keys that the models name."""
+        return Redactor.of(
+            self.environment, filter(None, (settings.api_key_env for settings in self.config.models.values()))
+        )
+
 
 @dataclass(frozen=True)
 class Material:
@@ -57,7 +66,8 @@ class Material:
     sealed: SealedCases
     train: TrainSets
     dataset_hash: str
-    skipped: int
+    skipped: tuple[BadRow, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def dev(self) -> tuple[Case, ...]:
@@ -92,6 +102,15 @@ class CampaignContext:
         ordered = sorted(self.material.dev, key=lambda c: c.text_key)
         return tuple(ordered if wanted is None else ordered[:wanted])
 
+    @property
+    def journal(self) -> JournalMode:
+        """What may be kept of texts that the serving roles had a part in: the strictest of their modes."""
+        return self.config.journal.of_text(self.config.serving_models)
+
+    def kept_text(self, text: str) -> str:
+        """What a router's table may keep of a case's text."""
+        return self.home.redactor.text(text) if self.journal == "full" else shape_of(text)
+
     def ask_as(self, owner: Owner) -> PaidModel:
         """The model of the owner's role, with every call booked to that owner."""
         return self.models[owner.role].booked(self.books, owner)
@@ -116,7 +135,7 @@ def read_material(inputs: CampaignInputs, home: Home) -> Material:
             fix="bring more cases, or a larger train share",
         )
     _require_batch(config, len(train.fit))
-    return Material(seed_tree, visible, sealed, train, dataset.content_hash, len(report.skipped))
+    return Material(seed_tree, visible, sealed, train, dataset.content_hash, report.skipped, report.notes)
 
 
 def _require_batch(config: CampaignConfig, fit: int) -> None:
@@ -143,11 +162,12 @@ async def open_context(
     config = inputs.config
     deadline = None if time_left is None else time.monotonic() + time_left
     async with AsyncExitStack() as stack:
-        models = _models(inputs, stack, lambda text: observe("note", text=text))
+        home.learn_secrets(inputs.redactor)
+        models = _models(inputs, stack, lambda text: observe("note", text=text), home.mailbox / campaign)
         embedder = open_embedder(config.portfolio.embedder)
         caps = Caps(calls=config.budget.calls, usd=config.budget.usd, tokens=config.budget.tokens)
         prices = PriceBook(config.budget.prices)
-        books = Books(home, campaign, caps, prices, config.journal, closed=inputs.recording is not None)
+        books = Books(home, campaign, caps, prices, config.journal.modes, closed=inputs.recording is not None)
         stack.push_async_callback(books.close)
         scorer = open_scorer(config.scorer, inputs.root, judge_of(books, models, campaign))
         stack.push_async_callback(scorer.close)
@@ -157,10 +177,10 @@ async def open_context(
         yield CampaignContext(campaign, inputs, home, material, models, books, suite, embedder, scorer, observe)
 
 
-def _models(inputs: CampaignInputs, stack: AsyncExitStack, tell: Tell) -> Mapping[str, OpenedModel]:
+def _models(inputs: CampaignInputs, stack: AsyncExitStack, tell: Tell, mailbox: Path) -> Mapping[str, OpenedModel]:
     if inputs.recording is not None:
         return {role: OpenedModel(model) for role, model in inputs.recording.models.items()}
-    return open_models(inputs.config.models, inputs.environment, inputs.scripted, stack, tell)
+    return open_models(inputs.config.models, inputs.environment, inputs.scripted, stack, tell, mailbox)
 
 
 def _suite_settings(
@@ -180,6 +200,7 @@ def _suite_settings(
         models={role: models[role].identity for role in config.serving_models},
         concurrency=config.models["agent"].lanes,
         deadline=deadline,
+        journal=config.journal.of_text(config.serving_models),
         on_result=on_result,
         seconds=inputs.recording.seconds if inputs.recording is not None else {},
     )

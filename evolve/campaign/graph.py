@@ -25,8 +25,17 @@ from evolve.campaign.stages.fit import curate_members, fit_challenger
 from evolve.campaign.stages.gate import run_gate_stage
 from evolve.campaign.stages.screen import screen_finalists
 from evolve.campaign.state import CampaignState
+from evolve.core.redact import redacted_error
 
 Stage = Callable[[CampaignContext, CampaignState], Coroutine[Any, Any, dict[str, Any]]]
+
+
+class StageStopped(Exception):
+    """Carries a stage's error past the graph, which writes the text of errors into its checkpoint."""
+
+    def __init__(self, stage: str, error: Exception) -> None:
+        super().__init__(stage, type(error).__name__)
+        self.error = error
 
 
 def build_graph(context: CampaignContext, saver: BaseCheckpointSaver[Any]) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -69,7 +78,10 @@ def _bind(
         context.observe("stage", name=name)
         # An empty context: graphs that run inside a stage must not inherit this graph's checkpointer.
         work: asyncio.Task[dict[str, Any]] = asyncio.create_task(stage(context, state), context=Context())
-        return await work
+        try:
+            return await work
+        except Exception as error:
+            raise StageStopped(name, redacted_error(error, context.home.redactor)) from None
 
     return node
 

@@ -14,6 +14,9 @@ from evolve.core.hashing import content_hash, short
 MAY_CHANGE = {"budget", "approval", "journal"}
 """Sections that a person may change between a stop and a resume: they cannot change what is found."""
 
+MAY_CHANGE_OF_MODELS = {"mailbox_requests", "timeout_seconds"}
+"""Settings of a model that only say how long and how often it may be asked."""
+
 SHOWN = 60
 """Values up to so many characters are kept and shown as they are, longer ones as their hash."""
 
@@ -25,12 +28,16 @@ def campaign_fingerprints(
 ) -> dict[str, str]:
     """Name → value, or its hash where it is long, of everything that shapes a campaign's result."""
     sections = config.model_dump(mode="json", by_alias=True, exclude=MAY_CHANGE)
-    prints = {f"campaign.yaml {name}": _print(value) for name, value in _leaves(sections, "")}
+    prints = {f"campaign.yaml {name}": _print(value) for name, value in _leaves(sections, "") if not _may_change(name)}
     prints["seed harness"] = short(seed_tree)
     prints["cases"] = short(dataset_hash)
     prints["engine version"] = __version__
     prints.update({name: _print(identity) for name, identity in identities.items()})
     return prints
+
+
+def _may_change(name: str) -> bool:
+    return name.startswith("models.") and name.rpartition(".")[2] in MAY_CHANGE_OF_MODELS
 
 
 def require_unchanged(stored: Mapping[str, str], now: Mapping[str, str], campaign: str) -> None:

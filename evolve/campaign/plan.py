@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from evolve.books import PriceBook
 from evolve.campaign.config import CampaignConfig
@@ -32,6 +33,8 @@ class Estimate:
     heldout_units: int
     heldout_cases: int
     detectable: float | None
+    skipped: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
     warnings: tuple[str, ...]
     assumptions: tuple[str, ...]
 
@@ -58,6 +61,8 @@ def estimate(inputs: CampaignInputs, home: Home | None, material: Material) -> E
         heldout_units=horizon,
         heldout_cases=material.sealed.cases_in(horizon),
         detectable=detectable,
+        skipped=tuple({"line": bad.line, "reason": bad.reason} for bad in material.skipped),
+        notes=material.notes,
         warnings=tuple(_warnings(config, calls, detectable, alpha, runs, calls_per_run)),
         assumptions=(f"{calls_per_run} model calls a run", f"{seconds:.2f} s a call ({measured})", price_note),
     )

@@ -49,7 +49,10 @@ def model_settings(context: CampaignContext) -> dict[str, Any]:
 def behaviour_of(
     context: CampaignContext, chosen: Mapping[str, str], scorecards: Sequence[Scorecard]
 ) -> dict[str, dict[str, Any]]:
-    """Case id → what a version does on it: the chosen member (or the only one) and its score, on train and dev."""
+    """Case id → what a version does on it: the chosen member (or the only one) and its score, on train and dev.
+
+    The case's text is left out where the journal does not keep the agent's texts.
+    """
     by_tree: dict[str, dict[str, dict[str, Any]]] = {}
     for card in scorecards:
         by_tree.setdefault(card.tree, {}).update({cid: _case_row(card, cid) for cid in card.by_case})
@@ -58,7 +61,8 @@ def behaviour_of(
     for case in (*context.material.train.fit, *context.dev):
         member = chosen.get(case.id, only)
         if member is not None and case.id in by_tree.get(member, {}):
-            rows[case.id] = {"member": member, "text": case.text[:200], **by_tree[member][case.id]}
+            text = context.home.redactor.text(case.text)[:200] if context.journal == "full" else ""
+            rows[case.id] = {"member": member, "text": text, **by_tree[member][case.id]}
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 from evolve.books import Books, Owner
 from evolve.core.scores import Asked
@@ -19,15 +20,19 @@ def open_models(
     scripted: Mapping[str, ScriptedReply],
     stack: AsyncExitStack,
     tell: Tell = tell_nobody,
+    mailbox: Path | None = None,
 ) -> dict[str, OpenedModel]:
-    """A model for each role, closed with `stack`; roles with equal settings share one. `tell` as in `open_model`."""
+    """A model for each role, closed with `stack`; roles with equal settings share one.
+
+    `tell` and `mailbox`, the folder for mail, as in `open_model`.
+    """
     opened: dict[str, OpenedModel] = {}
     for role, wanted in settings.items():
         twin = next((other for other in opened if settings[other] == wanted), None)
         if twin is not None:
             opened[role] = opened[twin]
             continue
-        opened[role] = open_model(wanted, environment=environment, scripted=scripted, tell=tell)
+        opened[role] = open_model(wanted, environment=environment, scripted=scripted, mailbox=mailbox, tell=tell)
         stack.push_async_callback(opened[role].close)
     return opened
 

@@ -12,10 +12,11 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 
 from evolve.campaign.capable import require_capable_seed
+from evolve.campaign.checkpoints import CHECKPOINTS
 from evolve.campaign.concurrency import record_concurrency
 from evolve.campaign.config import CampaignConfig, read_campaign
 from evolve.campaign.context import CampaignContext, CampaignInputs, Material, open_context, read_material
-from evolve.campaign.graph import build_graph
+from evolve.campaign.graph import StageStopped, build_graph
 from evolve.campaign.identity import campaign_fingerprints, require_unchanged
 from evolve.campaign.observe import Observer
 from evolve.campaign.session import Session, open_session
@@ -84,6 +85,7 @@ async def _drive(
             require_capable_seed(context)
             record_terms(context)
             graph = build_graph(context, saver)
+            home.campaigns.set_journal(campaign, inputs.config.journal.model_dump(mode="json"))
             home.campaigns.set_status(campaign, "running")
             try:
                 try:
@@ -113,7 +115,10 @@ async def _invoke(graph: Any, campaign: str, answer: str | None) -> tuple[dict[s
     if waiting and answer is None:
         return dict(snapshot.values), dict(waiting[0].value)
     start: Any = Command(resume=answer) if waiting else (None if snapshot.created_at else {"rounds_done": 0})
-    await graph.ainvoke(start, config, durability="sync")
+    try:
+        await graph.ainvoke(start, config, durability="sync")
+    except StageStopped as stopped:
+        raise stopped.error from None
     snapshot = await graph.aget_state(config)
     open_questions = [i for task in snapshot.tasks for i in task.interrupts]
     return dict(snapshot.values), dict(open_questions[0].value) if open_questions else None
@@ -143,7 +148,7 @@ def new_id(config: CampaignConfig, home: Home) -> str:
 @asynccontextmanager
 async def _saver(home: Home) -> AsyncIterator[AsyncSqliteSaver]:
     """Checkpoints in their own SQLite file, in WAL mode with a busy time-out set by us."""
-    async with AsyncSqliteSaver.from_conn_string(str(home.path / "checkpoints.db")) as saver:
+    async with AsyncSqliteSaver.from_conn_string(str(home.path / CHECKPOINTS)) as saver:
         await saver.conn.execute("PRAGMA journal_mode=WAL")
         await saver.conn.execute("PRAGMA busy_timeout=10000")
         yield saver

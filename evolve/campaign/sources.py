@@ -14,7 +14,12 @@ LARGEST = 64 * 2**20
 
 
 def keep_sources(inputs: CampaignInputs, home: Home, path: Path) -> dict[str, dict[str, str]]:
-    """Stores each file once, by content. Role → {name, sha}; a file that is too large, or a folder, is left out."""
+    """Stores each file once, by content. Role → {name, sha}; a file that is too large, or a folder, is left out.
+
+    Nothing is kept of a campaign that keeps no texts of its calls: it could not be replayed.
+    """
+    if inputs.config.journal.of_text(inputs.config.models) != "full":
+        return {}
     found: dict[str, dict[str, str]] = {}
     for role, file in source_files(inputs, path).items():
         if file.is_file() and file.stat().st_size <= LARGEST:

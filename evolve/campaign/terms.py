@@ -19,5 +19,17 @@ def record_terms(context: CampaignContext) -> None:
     if rows and rows[-1].detail == terms:
         return
     context.record("terms", context.id, terms, key=f"terms/{len(rows)}/{content_hash(terms)}")
+    _record_data(context)
     if rows and rows[-1].detail["prices"] != prices:
         context.observe("note", text="prices changed since the last session: new calls are booked at the new ones")
+
+
+def _record_data(context: CampaignContext) -> None:
+    """What was read, once: how many cases, and which rows were left out or tolerated."""
+    material = context.material
+    detail = {
+        "fingerprint": material.dataset_hash,
+        "skipped": [{"line": bad.line, "reason": bad.reason} for bad in material.skipped],
+        "notes": list(material.notes),
+    }
+    context.record("data", context.id, detail, key="data")

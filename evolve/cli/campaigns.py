@@ -71,7 +71,7 @@ def drive(
 
     inputs = load_inputs(campaign, dict(os.environ))
     with closing(open_home(home_path, create=True, near=campaign)) as home:
-        with Progress(quiet=quiet) as progress:
+        with Progress(quiet=quiet, redactor=inputs.redactor) as progress:
             if resume is None:
                 work = start_campaign(inputs, home, progress.observe, path=campaign)
             else:

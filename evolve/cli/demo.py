@@ -112,7 +112,7 @@ def _campaign(
     say.title("evolve check")
     say(*plan_lines(asdict(estimate(inputs, home, read_material(inputs, home)))))
     say.title("evolve run")
-    with Progress(quiet=say._quiet) as progress:
+    with Progress(quiet=say._quiet, redactor=inputs.redactor) as progress:
         outcome = asyncio.run(start_campaign(inputs, home, progress.observe, path=place.campaign_file))
     story = campaign_story(home, outcome.campaign)
     say.title("What happened")

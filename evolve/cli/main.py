@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import typer
 
 from evolve import __version__
-from evolve.cli import campaigns, project, replaying, trees, versions
+from evolve.cli import campaigns, data, keeping, mailbox, models, project, replaying, trees, versions
 from evolve.cli.rooms import check_rooms
 from evolve.core.errors import EvolveError, HeldoutSealed
+from evolve.core.redact import Redactor
 
 
 def _version(show: bool) -> None:
@@ -34,7 +36,7 @@ def _root(
     """The options before the command."""
 
 
-for _module in (project, campaigns, versions, trees, replaying):
+for _module in (project, campaigns, versions, trees, data, models, mailbox, replaying, keeping):
     _module.register(app)
 
 
@@ -51,7 +53,8 @@ def main() -> None:
 
 
 def _report(error: EvolveError) -> None:
-    """The error on stderr, as JSON too when the command was asked for JSON."""
+    """The error on stderr, without secrets; as JSON too when the command was asked for JSON."""
+    said = Redactor.of(os.environ).text(str(error))
     if "--json" in sys.argv:
-        sys.stdout.write(json.dumps({"error": str(error), "exit_code": error.exit_code}) + "\n")
-    sys.stderr.buffer.write(f"error: {error}\n".encode("utf-8", "backslashreplace"))
+        sys.stdout.write(json.dumps({"error": said, "exit_code": error.exit_code}) + "\n")
+    sys.stderr.buffer.write(f"error: {said}\n".encode("utf-8", "backslashreplace"))

@@ -9,11 +9,14 @@ from typing import Any, Self
 from rich.console import Console
 from rich.status import Status
 
+from evolve.core.redact import Redactor
+
 
 class Progress:
-    """Observes a campaign. Quiet prints nothing."""
+    """Observes a campaign. Quiet prints nothing; secrets are never printed."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor or Redactor()
         self._console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
         self._status: Status | None = None
         self._started = time.monotonic()
@@ -34,6 +37,7 @@ class Progress:
 
     def observe(self, event: str, **fields: Any) -> None:
         """Takes one event; unknown ones are shown as they are."""
+        fields = self._redactor.value(fields)
         if event == "run":
             self._runs += 1
         elif event == "stage":

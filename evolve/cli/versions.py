@@ -24,6 +24,10 @@ def route(
     query: Annotated[str, typer.Argument(help="The query text; `-` reads it from stdin.")],
     reference: Annotated[str | None, typer.Option("--portfolio", help="NAME (live) or NAME@N.")] = None,
     show_why: Annotated[bool, typer.Option("--why", help="Say which rule decided and what it saw.")] = False,
+    journal: Annotated[
+        str | None,
+        typer.Option(help="What is kept of it: full, hash or off. The version's campaign says it otherwise."),
+    ] = None,
     json_: JsonFlag = False,
 ) -> None:
     """Answer one query through the learned portfolio."""
@@ -35,9 +39,20 @@ def route(
 
     text = sys.stdin.read() if query == "-" else query
     with closing(open_home()) as home:
-        routed = route_once(home, reference, text, dict(os.environ))
+        routed = route_once(home, reference, text, dict(os.environ), journal=_mode(journal))
         document = routed_document(routed.version, routed.label, routed.answer)
-        emit(json_, document, routed_lines(document, why=show_why))
+        document |= {"id": routed.id, "journal": routed.journal}
+        lines = routed_lines(document, why=show_why)
+        emit(json_, document, [*lines, f"  query {routed.id}, journal: {routed.journal}"] if show_why else lines)
+
+
+def _mode(journal: str | None) -> Any:
+    from evolve.books import MODES
+    from evolve.core.errors import UserError
+
+    if journal is not None and journal not in MODES:
+        raise UserError(f"there is no mode {journal!r}", place="--journal", fix=f"one of {', '.join(MODES)}")
+    return journal
 
 
 def diff(a: str, b: str, json_: JsonFlag = False) -> None:

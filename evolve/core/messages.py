@@ -113,7 +113,8 @@ class ModelRequest:
     (Capability.TOOLS) as `tool_choice` says: `auto`, `none`, `required`, or the name of the one that must be.
 
     `step` says which step of a run is asking; it names the call in the books. `on_text` follows the reply as it is
-    written, where the provider can stream. Neither is part of the request hash.
+    written, where the provider can stream. `call` is the books' key of this one call: it tells equal requests apart and
+    stays the same over a resume. None of the three is part of the request hash.
     """
 
     messages: tuple[Message, ...]
@@ -127,6 +128,7 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: str = "auto"
     step: str = ""
+    call: str = field(default="", compare=False, repr=False)
     on_text: OnText | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -1,4 +1,4 @@
-"""Reads a file of rows by its suffix: JSONL, a JSON list, CSV or TSV."""
+"""Reads a file of rows by its suffix: JSONL, a JSON list, CSV, TSV or Parquet."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evolve.core.errors import UserError
 from evolve.data.json_rows import read_json_lines, read_json_list
+from evolve.data.parquet_rows import read_parquet
 from evolve.data.rows import RowsRead
 from evolve.data.table_rows import read_csv, read_tsv
 
@@ -17,6 +18,7 @@ READERS: Mapping[str, Callable[[Path, int], RowsRead]] = {
     ".json": read_json_list,
     ".csv": read_csv,
     ".tsv": read_tsv,
+    ".parquet": read_parquet,
 }
 
 

@@ -59,7 +59,7 @@ class SplitSettings(BaseModel):
 
 
 class DataSettings(BaseModel):
-    """A file of cases (`.jsonl`, `.json` list, `.csv`, `.tsv`) and the columns that hold what a case needs.
+    """A file of cases (`.jsonl`, `.json` list, `.csv`, `.tsv`, `.parquet`) and the columns that hold what a case needs.
 
     `id`: null takes the column `id` if the file has one, else ids are made from the content of each case.
     `expected`: null says that the scorer needs no expected value. `tags`: null takes the column `tags` if there is one;

@@ -41,7 +41,10 @@ def _read_table(path: Path, max_line_bytes: int, delimiter: str) -> RowsRead:
 
 def _table_rows(path: Path, table: _Table) -> RowsRead:
     read = RowsRead()
-    header = next(table, [])
+    try:
+        header = next(table, [])
+    except csv.Error as error:
+        raise UserError(f"the header is not CSV: {error}", place=f"{path}:1", fix="correct the first line") from error
     if not header or len(set(header)) < len(header) or not all(name.strip() for name in header):
         raise UserError("the header needs one different name a column", place=f"{path}:1", fix=f"found {header}")
     blanks: list[int] = []

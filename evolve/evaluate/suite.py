@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from evolve.books import JournalMode
 from evolve.core.cases import Case, Split
 from evolve.core.errors import BudgetExceeded, EvolveError, HeldoutSealed
 from evolve.core.hashing import JSONValue, content_hash
@@ -46,6 +47,8 @@ class SuiteSettings:
     concurrency: int = 2
     attempts: int = 3
     deadline: float | None = None
+    journal: JournalMode = "full"
+    """what stored traces keep of the texts in them"""
     on_result: Callable[[Evaluation, Result], None] = field(default=lambda _e, _r: None)
     seconds: Mapping[str, float] = field(default_factory=dict)
     """of a replay: result key → how long the recorded run took"""
@@ -185,14 +188,16 @@ class Suite:
         """Stores what may be reused: finished and graded results for ever, harness faults for this campaign."""
         if result.value is None:
             return
+        journal = self._settings.journal
+        kept = result if journal == "full" else replace(result, score=Score(result.value, ""))
         row = StoredResult(
             key=self._kept_key(key, result),
             tree=evaluation.tree,
             split=evaluation.split.value,
             case_fingerprint=case.fingerprint,
             repetition=result.repetition,
-            trace=trace_document(trace),
-            result=result,
+            trace={**trace_document(trace, keep=journal), "campaign": self._settings.campaign},
+            result=kept,
         )
         await self._results.put_async(row)
 

@@ -17,15 +17,14 @@ from evolve.core.messages import Capability, ModelReply, ModelRequest, OnText
 from evolve.models import openai_responses as responses
 from evolve.models import openai_wire as wire
 from evolve.models.labels import check_labels
-from evolve.models.openai_endpoint import Endpoint
+from evolve.models.openai_endpoint import OpenAIEndpoint
 from evolve.models.openai_faults import AnswerFailed, Fault, describe_unreadable, translate_fault
 from evolve.models.openai_streams import ChatStream, Gathering, HeldBack, ResponsesStream
+from evolve.models.refusals import was_sent
 
 _NO_KEY = "none"
 _LONGEST_CONNECT = 10.0
 _MALFORMED = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
-_UNSENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "LocalProtocolError"})
-"""The HTTP library's errors that come before a request has left."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class _Form:
     """One way to ask: the SDK's resource, the body, the reader of answers, the reader of streams."""
 
     resource: Any
-    write: Callable[[ModelRequest, Endpoint], dict[str, Any]]
+    write: Callable[[ModelRequest, OpenAIEndpoint], dict[str, Any]]
     read: Callable[[Mapping[str, Any], ModelRequest], ModelReply]
     gather: Callable[[], Gathering]
     stream: Mapping[str, Any]
@@ -48,7 +47,7 @@ class OpenAIModel:
     for waits that a provider names as a date.
     """
 
-    def __init__(self, endpoint: Endpoint, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, endpoint: OpenAIEndpoint, *, clock: Callable[[], float] = time.time) -> None:
         self._endpoint = endpoint
         self._clock = clock
         self._client = _open_client(endpoint)
@@ -128,7 +127,7 @@ class OpenAIModel:
         return answer
 
 
-def _open_client(endpoint: Endpoint) -> AsyncOpenAI:
+def _open_client(endpoint: OpenAIEndpoint) -> AsyncOpenAI:
     limit = endpoint.timeout_seconds
     client = AsyncOpenAI(
         api_key=endpoint.key or _NO_KEY,
@@ -170,8 +169,7 @@ def _describe(fault: OpenAIError) -> Fault:
     codes = frozenset(code for code in (fault.code, fault.type) if code)
     if isinstance(fault, APIConnectionError):
         cause = fault.__cause__
-        sent = not _UNSENT & {kind.__name__ for kind in type(cause).__mro__}
-        return Fault(f"{fault.message} ({type(cause).__name__}: {cause})", sent=sent)
+        return Fault(f"{fault.message} ({type(cause).__name__}: {cause})", sent=was_sent(fault))
     if not isinstance(fault, APIStatusError):
         return Fault(fault.message, codes=codes)
     return Fault(fault.message, fault.status_code, codes, fault.response.headers, parameter=fault.param or "")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from evolve.core.errors import UserError
+from evolve.models.endpoint import Endpoint
 
 OFFICIAL_URL = "https://api.openai.com/v1"
 
@@ -18,21 +19,16 @@ _MASKED = re.compile(r"\S*\*{3,}\S*")
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a model is served. `key` is empty where none is needed; `key_name` is the variable that held it.
+class OpenAIEndpoint(Endpoint):
+    """An endpoint in the OpenAI format, and the form in which it is asked.
 
-    `send_sampling=False` leaves out temperature and seed, and writes `max_completion_tokens` also to endpoints other
-    than OpenAI's own: the models that refuse the ones refuse `max_tokens` too. UserError for a key that no HTTP header
-    can carry.
+    `sampling=False` leaves out temperature and seed, and writes `max_completion_tokens` also to endpoints other than
+    OpenAI's own: the models that refuse the ones refuse `max_tokens` too. UserError for a key that no HTTP header can
+    carry.
     """
 
-    model: str
     base_url: str = OFFICIAL_URL
-    key: str = field(default="", repr=False)
-    key_name: str = ""
-    timeout_seconds: float = 120.0
     api: Api = "chat"
-    send_sampling: bool = True
 
     def __post_init__(self) -> None:
         if not _HEADER_TEXT.fullmatch(self.key):
@@ -46,14 +42,14 @@ class Endpoint:
     def identity(self) -> str:
         """`openai:MODEL@URL`, with what else can change an answer.
 
-        `/responses` follows where that form is used: the provider puts another prompt around the turns there, and takes
+        `#responses` follows where that form is used: the provider puts another prompt around the turns there, and takes
         no seed. `#unsampled` follows where temperature and seed are left to the provider. Whatever cannot change an
         answer (key, time limit) is left out, so results are found again after it changed.
         """
-        form = "" if self.api == "chat" else f"/{self.api}"
-        return f"openai:{self.model}@{self.base_url}{form}{'' if self.send_sampling else '#unsampled'}"
+        form = "" if self.api == "chat" else f"#{self.api}"
+        return f"openai:{self.model}@{self.base_url}{form}{'' if self.sampling else '#unsampled'}"
 
-    def hide_key(self, text: str) -> str:
+    def hide(self, text: str) -> str:
         """`text` without the key, and without words in which a provider shows parts of one between asterisks."""
         hidden = text.replace(self.key, "…") if self.key else text
         return _MASKED.sub("…", hidden)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from evolve.core.errors import WorldError
 from evolve.models.errors import PromptTooLong
-from evolve.models.openai_endpoint import Endpoint
+from evolve.models.openai_endpoint import OpenAIEndpoint
 from evolve.models.waits import read_retry_after
 
 _SERVER_FAULT = 500
@@ -16,6 +16,7 @@ _PASSING = frozenset({408, 409, 425, 429})
 _BAD_REQUEST, _UNAUTHORIZED, _EMPTY_ACCOUNT, _FORBIDDEN, _NOT_FOUND = 400, 401, 402, 403, 404
 _HALTING = frozenset({_UNAUTHORIZED, _EMPTY_ACCOUNT, _FORBIDDEN, _NOT_FOUND})
 """A refused key, an empty account and a missing model: every other call would be refused alike."""
+_TIMED_OUT = frozenset({408, 504})
 _TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _NO_CREDIT = frozenset({"insufficient_quota"})
 _FOR_GOOD = frozenset(
@@ -56,14 +57,14 @@ class Fault:
     parameter: str = ""
 
 
-def translate_fault(fault: Fault, endpoint: Endpoint, now: float) -> WorldError:
+def translate_fault(fault: Fault, endpoint: OpenAIEndpoint, now: float) -> WorldError:
     """PromptTooLong or another WorldError; `now` is Unix time.
 
     Time-outs, lost connections, 408, 409, 425, 429 and 5xx are passing; an empty account (also said as a 429) and all
     other refusals are not. A refused key, an empty account and a missing model halt. What broke off after the request
-    had been sent may have been billed; a refusal is not.
+    had been sent, or timed out at the provider, may have been billed; a refusal is not.
     """
-    who, message = endpoint.identity, endpoint.hide_key(fault.message)
+    who, message = endpoint.identity, endpoint.hide(fault.message)
     if fault.codes & _TOO_LONG:
         return PromptTooLong(who, message)
     empty = bool(fault.codes & _NO_CREDIT)
@@ -80,18 +81,19 @@ def translate_fault(fault: Fault, endpoint: Endpoint, now: float) -> WorldError:
         passing=passing,
         retry_after=read_retry_after(fault.headers, now) if passing else None,
         halts=empty or fault.status in _HALTING,
+        maybe_billed=fault.status in _TIMED_OUT,
     )
 
 
-def describe_unreadable(endpoint: Endpoint, fault: Exception) -> WorldError:
+def describe_unreadable(endpoint: OpenAIEndpoint, fault: Exception) -> WorldError:
     """The fault for an accepted request whose answer is not in the format: asking again would be paid again."""
-    words = endpoint.hide_key(f"{type(fault).__name__}: {fault}")
+    words = endpoint.hide(f"{type(fault).__name__}: {fault}")
     return WorldError(
         f"{endpoint.identity}: not an answer in the OpenAI format: {words}", passing=False, maybe_billed=True
     )
 
 
-def _find_fix(fault: Fault, endpoint: Endpoint) -> str:
+def _find_fix(fault: Fault, endpoint: OpenAIEndpoint) -> str:
     if fault.status in (_UNAUTHORIZED, _FORBIDDEN):
         key = endpoint.key_name
         return f"check the key in ${key}" if key else "name the variable that holds the key in api_key_env"
@@ -103,10 +105,10 @@ def _find_fix(fault: Fault, endpoint: Endpoint) -> str:
     return _find_setting(fault, endpoint) if fault.status == _BAD_REQUEST else ""
 
 
-def _find_setting(fault: Fault, endpoint: Endpoint) -> str:
+def _find_setting(fault: Fault, endpoint: OpenAIEndpoint) -> str:
     """The setting behind a parameter that a model refuses."""
     blamed = fault.parameter or fault.message
-    if endpoint.send_sampling and _SAMPLING.search(blamed):
+    if endpoint.sampling and _SAMPLING.search(blamed):
         return "set send_sampling: false for this model: it refuses what steers sampling"
     if _SHORT_REPLY.search(blamed):
         return "raise max_tokens: the Responses API takes 16 or more"

@@ -11,7 +11,7 @@ from typing import Any
 
 from evolve.core.errors import UserError
 from evolve.core.messages import Capability, FinishReason, Message, ModelReply, ModelRequest, ToolCall
-from evolve.models.openai_endpoint import Endpoint
+from evolve.models.openai_endpoint import OpenAIEndpoint
 from evolve.models.openai_faults import AnswerFailed
 from evolve.models.openai_wire import read_text, read_usage
 
@@ -22,7 +22,7 @@ _PART_TEXTS = {"output_text": "text", "refusal": "refusal"}
 _INCOMPLETE: Mapping[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
-def write_body(request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
+def write_body(request: ModelRequest, endpoint: OpenAIEndpoint) -> dict[str, Any]:
     """Keyword arguments of the SDK's `responses.create`. UserError for a plain request and for labels.
 
     Nothing is stored at the provider: every call carries its whole conversation.
@@ -36,7 +36,7 @@ def write_body(request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
         "max_output_tokens": request.max_tokens,
         "store": False,
     }
-    if endpoint.send_sampling:
+    if endpoint.sampling:
         body["temperature"] = request.temperature
     if request.json_schema is not None:
         schema = {"type": "json_schema", "name": "reply", "schema": dict(request.json_schema), "strict": True}

@@ -9,7 +9,7 @@ from evolve.core.errors import WorldError
 from evolve.core.messages import FinishReason, Message, ModelReply, ModelRequest, ToolCall, Usage
 from evolve.models.label_texts import Position, score_label_texts
 from evolve.models.labels import likeliest, shared_beginning
-from evolve.models.openai_endpoint import OFFICIAL_URL, Endpoint
+from evolve.models.openai_endpoint import OFFICIAL_URL, OpenAIEndpoint
 from evolve.models.usage import usage_of
 
 _SEEDS = 2**31
@@ -26,10 +26,10 @@ _FINISH: Mapping[str, FinishReason] = {
 }
 
 
-def write_body(request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
+def write_body(request: ModelRequest, endpoint: OpenAIEndpoint) -> dict[str, Any]:
     """Keyword arguments of the SDK's `create` for chat or, for a plain request, completions."""
     body: dict[str, Any] = {"model": endpoint.model}
-    if endpoint.send_sampling:
+    if endpoint.sampling:
         body |= {"temperature": request.temperature, "seed": request.seed % _SEEDS}
     if request.stop and not request.labels:
         body["stop"] = list(request.stop)
@@ -39,7 +39,7 @@ def write_body(request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
         return body | _plain_extras(request)
     body["messages"] = [_write_turn(message) for message in request.messages]
     # OpenAI's newer models refuse `max_tokens`; most of its imitators know nothing else.
-    newer = endpoint.base_url == OFFICIAL_URL or not endpoint.send_sampling
+    newer = endpoint.base_url == OFFICIAL_URL or not endpoint.sampling
     body["max_completion_tokens" if newer else "max_tokens"] = tokens
     return body | _chat_extras(request) | _write_tools(request)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from evolve.books import Slots
 from evolve.core.errors import UserError
 from evolve.models.adaptive import AdaptiveSlots, SlotSurroundings, Tell, tell_nobody
+from evolve.models.endpoint import Endpoint
 from evolve.models.limited import FixedSlots
 from evolve.models.names import describe_nearest
 from evolve.models.opened import OpenedModel
@@ -35,6 +36,12 @@ class Surroundings:
 _Open = Callable[[ModelSettings, Surroundings], OpenedModel]
 _SETTINGS_OF_ALL = frozenset({"model"})
 _OPENAI_KEY = "OPENAI_API_KEY"
+_ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
+USUAL_KEYS: Mapping[str, str] = MappingProxyType({"openai": _OPENAI_KEY, "anthropic": _ANTHROPIC_KEY})
+"""Provider → the variable that holds its key unless `api_key_env` names another."""
+_HOSTED = frozenset(
+    {"base_url", "api_key_env", "timeout_seconds", "concurrency", "adaptive", "max_retries", "send_sampling"}
+)
 
 
 def known_providers() -> tuple[str, ...]:
@@ -82,31 +89,46 @@ def _open_local(settings: ModelSettings, _: Surroundings) -> OpenedModel:
 
     check_runtime()
     plan = WorkerPlan(settings.model, find_weights(settings.name), settings.context_tokens)
-    model = LocalModel(plan, workers=settings.workers, timeout_seconds=settings.timeout_seconds)
+    model = LocalModel(plan, workers=settings.workers, timeout_seconds=settings.seconds)
     return OpenedModel(model, FixedSlots(settings.workers), _retry(settings))
 
 
 def _open_openai(settings: ModelSettings, around: Surroundings) -> OpenedModel:
     from evolve.models.openai import OpenAIModel  # the SDK is slow to import
-    from evolve.models.openai_endpoint import Endpoint
+    from evolve.models.openai_endpoint import OFFICIAL_URL, OpenAIEndpoint
 
-    key_name = settings.api_key_env or ("" if settings.base_url else _OPENAI_KEY)
+    place = _endpoint(settings, around, OFFICIAL_URL, "" if settings.base_url else _OPENAI_KEY)
+    known = {field.name: getattr(place, field.name) for field in fields(place)}
+    model = OpenAIModel(OpenAIEndpoint(**known, api=settings.api))
+    return OpenedModel(model, _slots(settings, around), _retry(settings))
+
+
+def _open_anthropic(settings: ModelSettings, around: Surroundings) -> OpenedModel:
+    from evolve.models.anthropic import AnthropicModel  # the SDK is slow to import
+    from evolve.models.anthropic_wire import OFFICIAL_URL
+
+    endpoint = _endpoint(settings, around, OFFICIAL_URL, _ANTHROPIC_KEY)
+    model = AnthropicModel(endpoint, cache=settings.cache_prompt)
+    return OpenedModel(model, _slots(settings, around), _retry(settings))
+
+
+def _endpoint(settings: ModelSettings, around: Surroundings, official: str, usual_key: str) -> Endpoint:
+    """Where to ask, and with what key: from `api_key_env`, else from the provider's usual variable."""
+    key_name = settings.api_key_env or usual_key
     if key_name and not around.environment.get(key_name):
         raise UserError(
             f"the environment variable {key_name} is not set",
             place=f"model {settings.model!r}",
             fix=f"export {key_name}=… with the provider's key, or name another variable in api_key_env",
         )
-    endpoint = Endpoint(settings.name, key=around.environment.get(key_name, ""), key_name=key_name)
-    if settings.base_url:
-        endpoint = replace(endpoint, base_url=_check_url(settings.base_url))
-    endpoint = replace(
-        endpoint,
-        timeout_seconds=settings.timeout_seconds,
-        api=settings.api,
-        send_sampling=settings.send_sampling,
+    return Endpoint(
+        settings.name,
+        base_url=_check_url(settings.base_url) if settings.base_url else official,
+        key=around.environment.get(key_name, ""),
+        key_name=key_name,
+        timeout_seconds=settings.seconds,
+        sampling=settings.send_sampling,
     )
-    return OpenedModel(OpenAIModel(endpoint), _slots(settings, around), _retry(settings))
 
 
 def _open_scripted(settings: ModelSettings, around: Surroundings) -> OpenedModel:
@@ -119,6 +141,20 @@ def _open_scripted(settings: ModelSettings, around: Surroundings) -> OpenedModel
         )
     model = ScriptedModel(settings.name, around.scripted[settings.name], seed=settings.seed)
     return OpenedModel(model)
+
+
+def _open_mailbox(settings: ModelSettings, around: Surroundings) -> OpenedModel:
+    from evolve.models.mailbox import Box, MailboxLimits, MailboxModel, check_name
+
+    check_name(settings.name)
+    if around.mailbox is None:
+        raise UserError(
+            "there is no folder for mail here",
+            place=f"model {settings.model!r}",
+            fix="ask it in a campaign or through a version: their mail lies in the home",
+        )
+    limits = MailboxLimits(settings.seconds, settings.mailbox_requests)
+    return OpenedModel(MailboxModel(Box(around.mailbox / settings.name), limits), FixedSlots(settings.concurrency))
 
 
 def _retry(settings: ModelSettings) -> RetryPolicy:
@@ -151,11 +187,9 @@ def _check_url(url: str) -> str:
 _PROVIDERS: Mapping[str, tuple[_Open, frozenset[str]]] = MappingProxyType(
     {
         "local": (_open_local, frozenset({"workers", "context_tokens", "timeout_seconds", "max_retries"})),
-        "openai": (
-            _open_openai,
-            frozenset({"base_url", "api_key_env", "timeout_seconds", "concurrency", "adaptive", "max_retries"})
-            | {"api", "send_sampling"},
-        ),
+        "openai": (_open_openai, _HOSTED | {"api"}),
+        "anthropic": (_open_anthropic, _HOSTED | {"cache_prompt"}),
+        "mailbox": (_open_mailbox, frozenset({"timeout_seconds", "concurrency", "mailbox_requests"})),
         "scripted": (_open_scripted, frozenset({"seed"})),
     }
 )

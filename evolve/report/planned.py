@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evolve.report.datasets import left_out_lines
 from evolve.report.words import points
 
 
@@ -26,4 +27,4 @@ def plan_lines(plan: Mapping[str, Any]) -> list[str]:
             f"Smallest gain it can prove in 4 of 5 campaigns: {points(plan['detectable'])} points "
             "(if 3 in 10 cases change)."
         )
-    return lines + [f"WARNING: {text}" for text in plan["warnings"]]
+    return lines + left_out_lines(plan) + [f"WARNING: {text}" for text in plan["warnings"]]

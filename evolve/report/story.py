@@ -8,6 +8,7 @@ from typing import Any
 from evolve.core.errors import UserError
 from evolve.core.hashing import short
 from evolve.core.traces import Spend
+from evolve.report.datasets import left_out_lines
 from evolve.report.spending import spend_document, spend_tables, spend_words
 from evolve.report.words import points, verdict_words
 from evolve.store import Home
@@ -42,6 +43,7 @@ def campaign_story(home: Home, campaign: str) -> dict[str, Any]:
         "verdict": _last(by_kind, "verdict"),
         "conclusion": _last(by_kind, "conclusion"),
         "concurrency": by_kind.get("concurrency", []),
+        "data": _last(by_kind, "data"),
         "terms": _last(by_kind, "terms"),
         "died": by_kind.get("died", []),
         **_spending(home, campaign),
@@ -73,6 +75,7 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
     if story["baseline"]:
         base = story["baseline"]
         lines.append(f"Seed: {points(base['train'])} points on train, {points(base['dev'])} on dev.")
+    lines += left_out_lines(story["data"]) if story["data"] else []
     lines += _proposal_lines(story["proposals"])
     if story["status"] == "budget" and not story["conclusion"]:
         afforded = sum("tree" in row for row in story["proposals"])

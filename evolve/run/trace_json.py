@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evolve.core.hashing import JSONValue, canonical_json
+from evolve.books import JournalMode
+from evolve.core.hashing import JSONValue, canonical_json, content_hash
 from evolve.core.messages import Usage
 from evolve.core.traces import Step, Trace
 
@@ -12,8 +13,26 @@ MAX_OUTPUT_BYTES = 64 * 1024
 """What one step may keep in a stored trace."""
 
 
-def trace_document(trace: Trace, limit: int = MAX_OUTPUT_BYTES) -> dict[str, Any]:
-    """A JSON-ready dict; every over-long output is replaced by its first `limit` bytes and marked."""
+def trace_document(trace: Trace, limit: int = MAX_OUTPUT_BYTES, keep: JournalMode = "full") -> dict[str, Any]:
+    """A JSON-ready dict; every over-long output is replaced by its first `limit` bytes and marked.
+
+    `keep` is the journal's mode for the text in it: with `hash` every output is `{"sha256": …}` and with `off` null,
+    errors are left out in both, and the document says so under `kept`.
+    """
+    return hide_texts(_whole_document(trace, limit), keep) if keep != "full" else _whole_document(trace, limit)
+
+
+def hide_texts(document: dict[str, Any], keep: str) -> dict[str, Any]:
+    """A trace document without its texts, marked with `keep`; status, costs and the names of the steps stay."""
+
+    def hide(part: dict[str, Any]) -> dict[str, Any]:
+        output = {"sha256": content_hash(part["output"])} if keep == "hash" and part.get("output") is not None else None
+        return {**part, "output": output, "error": "", "truncated": False}
+
+    return {**hide(document), "steps": [hide(step) for step in document.get("steps", ())], "kept": keep}
+
+
+def _whole_document(trace: Trace, limit: int) -> dict[str, Any]:
     output, truncated = cut(trace.output, limit)
     return {
         "tree": trace.tree,

@@ -36,8 +36,8 @@ class Artifacts:
         return bytes(data)
 
     def put_json(self, value: JSONValue) -> str:
-        """Stores a JSON document; the order of its keys is kept."""
-        return self.put(json_text(value).encode("ascii"))
+        """Stores a JSON document; the order of its keys is kept, secrets in it are redacted."""
+        return self.put(json_text(self._database.redactor.value(value)).encode("ascii"))
 
     def get_json(self, sha: str) -> JSONValue:
         """The document that `put_json` stored."""

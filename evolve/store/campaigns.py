@@ -103,6 +103,10 @@ class CampaignStore:
         """Says how a campaign stands now. UserError when it is unknown."""
         self._change(id, {"status": status})
 
+    def set_journal(self, id: str, journal: Mapping[str, JSONValue]) -> None:
+        """Records what is kept of its texts and for how long; `evolve gc` and `evolve route` go by it."""
+        self._change(id, {"config": json_text({**self.get(id).config, "journal": dict(journal)})})
+
     def set_fingerprints(self, id: str, fingerprints: Mapping[str, JSONValue]) -> None:
         """Records what a resume must find unchanged. UserError when the campaign is unknown."""
         self._change(id, {"fingerprints": json_text(dict(fingerprints))})

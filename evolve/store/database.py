@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, create_engine
 
+from evolve.core.redact import Redactor
 from evolve.store.group import GroupWriter
 from evolve.store.packing import timestamp, utc_now
 from evolve.store.sqlite import DURABLE, GROUPED, prepare_engine, world_errors
@@ -22,12 +23,14 @@ def sqlite_url(path: Path) -> URL:
 class Database:
     """An engine and the clock that dates its rows. Threads may share it; a forked child may not.
 
-    `place` names the database in error messages. Whatever the disk or another process does wrong is a WorldError.
+    `redactor` takes secrets out of whatever its stores write. `place` names the database in error messages. Whatever
+    the disk or another process does wrong is a WorldError.
     """
 
     def __init__(self, url: URL, *, place: str, clock: Callable[[], datetime] = utc_now) -> None:
         self.place = place
         self.clock = clock
+        self.redactor = Redactor()
         self._engine = create_engine(url)
         prepare_engine(self._engine)
         self._durable = self._engine.execution_options(**DURABLE)

@@ -13,16 +13,19 @@ from sqlalchemy import func, select, text
 
 from evolve.core.errors import UserError, WorldError
 from evolve.core.hashing import JSONValue
+from evolve.core.redact import Redactor
 from evolve.store import tables
 from evolve.store.alpha import AlphaStore
 from evolve.store.artifacts import Artifacts
 from evolve.store.campaigns import CampaignStore
 from evolve.store.database import Database, sqlite_url
+from evolve.store.erasing import Eraser
 from evolve.store.journal import JournalStore
 from evolve.store.leases import LeaseStore
 from evolve.store.ledger import Ledger
 from evolve.store.packing import utc_now
 from evolve.store.results import ResultStore
+from evolve.store.rewriting import Rewriter
 from evolve.store.schema import ensure_schema, schema_version
 from evolve.store.trees import GitTrees
 from evolve.store.versions import VersionStore
@@ -86,6 +89,30 @@ class Home:
             lines = connection.execute(text("PRAGMA integrity_check")).scalars().all()
         return [str(line) for line in lines if line != "ok"]
 
+    @cached_property
+    def eraser(self) -> Eraser:
+        """Takes kept texts out again."""
+        return Eraser(self.database)
+
+    @cached_property
+    def rewriter(self) -> Rewriter:
+        """Replaces texts inside documents and artifacts."""
+        return Rewriter(self.database)
+
+    @property
+    def redactor(self) -> Redactor:
+        """What takes secrets out of everything that is written here; texts that go elsewhere need it too."""
+        return self.database.redactor
+
+    def learn_secrets(self, redactor: Redactor) -> None:
+        """From now on these secrets are redacted as well."""
+        self.database.redactor = self.redactor.also(redactor)
+
+    @property
+    def mailbox(self) -> Path:
+        """Where models that are people or jobs find their requests, a folder for each campaign."""
+        return self.path / "mailbox"
+
     def describe(self) -> dict[str, JSONValue]:
         """Where it is, its schema, its size in bytes and how much it holds."""
         counted = (tables.campaigns, tables.versions, tables.results, tables.calls)
@@ -118,16 +145,19 @@ def open_home(
 ) -> Home:
     """Opens the home at `path`, else at EVOLVE_HOME, else the nearest `.evolve` in or above the folder of `near`.
 
-    `near` is a file or a folder, by default the current folder. With `create` what is missing is made there.
-    Raises UserError when there is none or it was written by a newer engine, WorldError when its disk refuses.
+    The environment's secrets are kept out of it. `near` is a file or a folder, by default the current folder. With
+    `create` what is missing is made there. Raises UserError when there is none or it was written by a newer engine,
+    WorldError when its disk refuses.
     """
-    place = path or _find(os.environ if environment is None else environment, near or Path.cwd(), create=create)
+    environment = os.environ if environment is None else environment
+    place = path or _find(environment, near or Path.cwd(), create=create)
     if not (place / DATABASE).exists() and not create:
         raise UserError(
             "there is no home here", place=str(place), fix="run `evolve init`, or name another home in EVOLVE_HOME"
         )
     place = _prepare(place) if create else place.resolve()
     database = Database(sqlite_url(place / DATABASE), place=f"the home {place}", clock=clock)
+    database.redactor = Redactor.of(environment)
     try:
         ensure_schema(database, place / "locks" / "schema.lock")
         trees = GitTrees(place / "trees.git", clock=clock)

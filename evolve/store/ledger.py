@@ -29,7 +29,7 @@ class LedgerRow:
 
 
 class Ledger:
-    """Appends and reads ledger rows."""
+    """Appends and reads ledger rows; secrets in a detail are redacted."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class Ledger:
             "campaign": campaign,
             "kind": kind,
             "subject": subject,
-            "detail": json_text(dict(detail)),
+            "detail": json_text(self._database.redactor.value(dict(detail))),
             "key": key,
         }
         with self._database.write() as connection:

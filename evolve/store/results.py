@@ -36,7 +36,7 @@ class StoredResult:
 
 
 class ResultStore:
-    """Results by key. One without a number (a fault of the world, an ungraded answer) is never kept."""
+    """Results by key. One without a number (a world fault, an ungraded answer) is never kept; secrets are redacted."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -84,6 +84,7 @@ class ResultStore:
         return True
 
     def _columns(self, row: StoredResult) -> dict[str, Any]:
+        clean = self._database.redactor.value
         return {
             "key": row.key,
             "created_at": self._database.now(),
@@ -91,8 +92,8 @@ class ResultStore:
             "split": row.split,
             "case_fingerprint": row.case_fingerprint,
             "repetition": row.repetition,
-            "result": json_text(_result_document(row.result)),
-            "trace": pack_json(row.trace),
+            "result": json_text(clean(_result_document(row.result))),
+            "trace": pack_json(clean(row.trace)),
         }
 
 

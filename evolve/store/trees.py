@@ -59,6 +59,23 @@ class GitTrees:
         with self._lock, _world_errors(self.path):
             return dict(self._files(self._tree(tree), ""))
 
+    def search(self, holds: Callable[[bytes], bool]) -> dict[str, list[str]]:
+        """Tree → paths of its files whose bytes `holds`, for every tree that was ever put here."""
+        prefix, seen, found = "refs/evolve/trees/", {}, {}
+        with self._lock, _world_errors(self.path):
+            for name in [n for n in self._repository.references if n.startswith(prefix)]:
+                tree = name.removeprefix(prefix)
+                files = list(self._files(self._tree(tree), ""))
+                hits = []
+                for path, data in files:
+                    if data not in seen:
+                        seen[data] = holds(data)
+                    if seen[data] or holds(path.encode()):
+                        hits.append(path)
+                if hits:
+                    found[tree] = sorted(hits)
+        return found
+
     def resolve(self, prefix: str) -> str:
         """The full id for an unambiguous prefix of at least four digits."""
         text = prefix.lower()

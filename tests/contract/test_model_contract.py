@@ -76,7 +76,7 @@ def ask(text: str, **settings: object) -> ModelRequest:
 def needs(model: Model, *capabilities: Capability) -> None:
     """Only the Responses API lacks any."""
     if not model.capabilities.issuperset(capabilities):
-        assert "/responses" in model.identity
+        assert "#responses" in model.identity
         pytest.skip("the Responses API has none")
 
 

@@ -13,7 +13,7 @@ from evolve.books import Books, Caps, Owner, PriceBook, PriceOverride
 from evolve.books.billing import NOT_REPORTED
 from evolve.core.messages import Message, ModelRequest, Usage
 from evolve.models.openai import OpenAIModel
-from evolve.models.openai_endpoint import Endpoint
+from evolve.models.openai_endpoint import OpenAIEndpoint
 from evolve.models.usage import usage_of
 from evolve.report.reconcile import reconcile
 from evolve.store import Home
@@ -91,7 +91,7 @@ async def test_the_books_charge_the_formula_and_reconcile_with_the_providers_own
     usage = raw_usage(api, 2006, 1920, 30, 300)
     with serving() as server:
         server.answers(whole_or_streamed(api, usage, stream=stream))
-        model = OpenAIModel(Endpoint(name, server.address, key=KEY, api=api))
+        model = OpenAIModel(OpenAIEndpoint(name, server.address, key=KEY, api=api))
         request = ModelRequest((Message("user", "q" * 3000),), max_tokens=400, on_text=_hear if stream else None)
         reply = await books.model(model, Owner("c", "l", "t", "case", 0, "agent")).reply(request)
         await model.close()
@@ -114,7 +114,7 @@ async def test_usage_that_is_not_reported_is_charged_at_the_bound_and_said_so(
     request = ModelRequest((Message("user", "q" * 92),), max_tokens=50, on_text=_hear if stream else None)
     with serving() as server:
         server.answers(whole_or_streamed(api, None, stream=stream))
-        model = OpenAIModel(Endpoint("m", server.address, key=KEY, api=api))
+        model = OpenAIModel(OpenAIEndpoint("m", server.address, key=KEY, api=api))
         reply = await books.model(model, Owner("c", "l", "t", "case", 0, "agent")).reply(request)
         await model.close()
     (row,) = home.journal.iter("c")

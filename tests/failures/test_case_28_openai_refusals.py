@@ -18,7 +18,7 @@ from evolve.core.messages import Message, ModelReply, ModelRequest
 from evolve.core.traces import Spend
 from evolve.models import PaidModel, RetryPolicy
 from evolve.models.openai import OpenAIModel
-from evolve.models.openai_endpoint import Endpoint
+from evolve.models.openai_endpoint import OpenAIEndpoint
 from evolve.store import CallRow, Home, open_home
 from tests.models.openai_server import (
     KEY,
@@ -105,7 +105,7 @@ def server() -> Iterator[OpenAIServer]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["chat", "responses"])
 async def provider(request: pytest.FixtureRequest, server: OpenAIServer) -> AsyncIterator[OpenAIModel]:
-    endpoint = Endpoint("m", server.address, key=KEY, key_name="SOME_KEY", api=request.param)
+    endpoint = OpenAIEndpoint("m", server.address, key=KEY, key_name="SOME_KEY", api=request.param)
     opened = OpenAIModel(endpoint, clock=lambda: NOW)
     yield opened
     await opened.close()
@@ -114,7 +114,7 @@ async def provider(request: pytest.FixtureRequest, server: OpenAIServer) -> Asyn
 @pytest.fixture
 def bench(server: OpenAIServer, provider: OpenAIModel, home: Home) -> Iterator[Bench]:
     server.forget()
-    ready = Bench(home, server, "responses" if "/responses" in provider.identity else "chat", provider)
+    ready = Bench(home, server, "responses" if "#responses" in provider.identity else "chat", provider)
     yield ready
     ready.check_sums()
     assert server.complaints == []

@@ -5,25 +5,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.core.errors import UserError
-from evolve.models.openai_endpoint import OFFICIAL_URL, Endpoint
+from evolve.models.openai_endpoint import OFFICIAL_URL, OpenAIEndpoint
 from evolve.models.openai_responses import find_stop
 from evolve.models.openai_streams import HeldBack
 
 
 def test_the_identity_differs_only_where_answers_could() -> None:
     url = "http://localhost:1/v1"
-    plain = Endpoint("m", url)
-    same = Endpoint("m", url, key="another", key_name="K", timeout_seconds=1)
+    plain = OpenAIEndpoint("m", url)
+    same = OpenAIEndpoint("m", url, key="another", key_name="K", timeout_seconds=1)
     assert plain.identity == same.identity == f"openai:m@{url}"
-    others = {Endpoint("m", url, api="responses").identity, Endpoint("m", url, send_sampling=False).identity}
+    others = {OpenAIEndpoint("m", url, api="responses").identity, OpenAIEndpoint("m", url, sampling=False).identity}
     assert len(others | {plain.identity}) == 3
-    assert Endpoint("m").identity == f"openai:m@{OFFICIAL_URL}"
+    assert OpenAIEndpoint("m").identity == f"openai:m@{OFFICIAL_URL}"
 
 
 @pytest.mark.parametrize("key", ["two words", "line\n", "schlüssel"])
 def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(UserError, match=r"\$SOME_KEY") as caught:
-        Endpoint("m", key=key, key_name="SOME_KEY")
+        OpenAIEndpoint("m", key=key, key_name="SOME_KEY")
     assert key not in str(caught.value)
 
 
@@ -54,6 +54,6 @@ def test_writing_ends_with_the_stop_sequence_that_is_whole_first(text: str, stop
 
 
 def test_a_hidden_key_leaves_no_masked_part_of_it() -> None:
-    endpoint = Endpoint("m", key="sk-abcdef")
-    assert endpoint.hide_key("bad sk-abcdef, also sk-a****def. *bold*") == "bad …, also … *bold*"
-    assert Endpoint("m").hide_key("no key") == "no key"
+    endpoint = OpenAIEndpoint("m", key="sk-abcdef")
+    assert endpoint.hide("bad sk-abcdef, also sk-a****def. *bold*") == "bad …, also … *bold*"
+    assert OpenAIEndpoint("m").hide("no key") == "no key"

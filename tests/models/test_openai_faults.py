@@ -12,7 +12,7 @@ from evolve.core.errors import WorldError
 from evolve.core.messages import Message, ModelRequest, Usage
 from evolve.models.errors import PromptTooLong
 from evolve.models.openai import OpenAIModel
-from evolve.models.openai_endpoint import Endpoint
+from evolve.models.openai_endpoint import OpenAIEndpoint
 from tests.models.openai_server import (
     KEY,
     Dropped,
@@ -42,8 +42,8 @@ def server(running: OpenAIServer) -> OpenAIServer:
 
 
 @pytest.fixture(params=["chat", "responses"])
-def endpoint(request: pytest.FixtureRequest, server: OpenAIServer) -> Endpoint:
-    return Endpoint("m", server.address, key=KEY, key_name="SOME_KEY", api=request.param)
+def endpoint(request: pytest.FixtureRequest, server: OpenAIServer) -> OpenAIEndpoint:
+    return OpenAIEndpoint("m", server.address, key=KEY, key_name="SOME_KEY", api=request.param)
 
 
 Fail = Callable[..., Awaitable[WorldError]]
@@ -52,9 +52,9 @@ Fail = Callable[..., Awaitable[WorldError]]
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fail() -> AsyncIterator[Fail]:
     """The fault of one call, which holds neither the key nor the SDK's error that knows it."""
-    opened: dict[Endpoint, OpenAIModel] = {}
+    opened: dict[OpenAIEndpoint, OpenAIModel] = {}
 
-    async def call(endpoint: Endpoint, request: ModelRequest = REQUEST) -> WorldError:
+    async def call(endpoint: OpenAIEndpoint, request: ModelRequest = REQUEST) -> WorldError:
         if endpoint not in opened:
             opened[endpoint] = OpenAIModel(endpoint, clock=lambda: 1_700_000_000.0)
         with pytest.raises(WorldError) as caught:
@@ -96,7 +96,7 @@ def error(message: str = "no", status: int = 400, headers: Any = None, **more: A
 async def test_refusals(
     server: OpenAIServer,
     fail: Fail,
-    endpoint: Endpoint,
+    endpoint: OpenAIEndpoint,
     status: int,
     headers: dict[str, str],
     passing: bool,
@@ -105,14 +105,19 @@ async def test_refusals(
 ) -> None:
     server.answers(error(f"no, not with {KEY}", status, headers))
     fault = await fail(endpoint)
-    assert (fault.passing, fault.halts, fault.retry_after, fault.maybe_billed) == (passing, halts, retry_after, False)
+    assert (fault.passing, fault.halts, fault.retry_after, fault.maybe_billed) == (
+        passing,
+        halts,
+        retry_after,
+        status == 408,
+    )
     assert str(status) in str(fault)
     assert len(server.asked) == 1, "the SDK must not retry on its own"
 
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_refused_key_names_its_variable_and_shows_no_part_of_it(
-    server: OpenAIServer, fail: Fail, endpoint: Endpoint, status: int
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint, status: int
 ) -> None:
     server.answers(error(f"Incorrect API key provided: {KEY[:5]}***7890. See {KEY}", status))
     fault = await fail(endpoint)
@@ -120,14 +125,14 @@ async def test_a_refused_key_names_its_variable_and_shows_no_part_of_it(
     assert "7890" not in str(fault) and KEY[:5] not in str(fault)
 
 
-async def test_an_empty_account_halts(server: OpenAIServer, fail: Fail, endpoint: Endpoint) -> None:
+async def test_an_empty_account_halts(server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint) -> None:
     server.answers(error("pay", 429, {"retry-after": "1"}, code="insufficient_quota"))
     fault = await fail(endpoint)
     assert (fault.passing, fault.halts, fault.retry_after) == (False, True, None)
     assert "add credit" in str(fault)
 
 
-async def test_a_missing_model_says_where_to_look(server: OpenAIServer, fail: Fail, endpoint: Endpoint) -> None:
+async def test_a_missing_model_says_where_to_look(server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint) -> None:
     server.answers(error("The model does not exist", 404, code="model_not_found"))
     fault = await fail(endpoint)
     assert "base_url" in str(fault)
@@ -136,7 +141,7 @@ async def test_a_missing_model_says_where_to_look(server: OpenAIServer, fail: Fa
 
 @pytest.mark.parametrize("codes", [{"code": "context_length_exceeded"}, {"type": "exceed_context_size_error"}])
 async def test_a_prompt_over_the_context(
-    server: OpenAIServer, fail: Fail, endpoint: Endpoint, codes: dict[str, Any]
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint, codes: dict[str, Any]
 ) -> None:
     server.answers(error("too long", **codes))
     assert isinstance(await fail(endpoint), PromptTooLong)
@@ -151,42 +156,46 @@ async def test_a_prompt_over_the_context(
     ],
 )
 async def test_a_refused_sampling_parameter_names_the_setting(
-    server: OpenAIServer, fail: Fail, endpoint: Endpoint, refusal: dict[str, Any]
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint, refusal: dict[str, Any]
 ) -> None:
     server.answers(error(**refusal))
     assert "send_sampling: false" in str(await fail(endpoint))
-    assert "send_sampling" not in str(await fail(dataclasses.replace(endpoint, send_sampling=False)))
+    assert "send_sampling" not in str(await fail(dataclasses.replace(endpoint, sampling=False)))
 
 
 @pytest.mark.parametrize("refusal", [{"message": "no", "param": "messages"}, {"message": "seeds and temperatures"}])
 async def test_another_bad_request_names_no_setting(
-    server: OpenAIServer, fail: Fail, endpoint: Endpoint, refusal: dict[str, Any]
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint, refusal: dict[str, Any]
 ) -> None:
     server.answers(error(**refusal))
     assert "fix" not in str(await fail(endpoint))
 
 
 async def test_too_short_a_response_says_how_long_it_must_be(
-    server: OpenAIServer, fail: Fail, endpoint: Endpoint
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint
 ) -> None:
     server.answers(error("Invalid 'max_output_tokens': integer below minimum value.", param="max_output_tokens"))
     assert "raise max_tokens" in str(await fail(endpoint))
 
 
-async def test_no_connection_costs_nothing_and_passes(server: OpenAIServer, fail: Fail, endpoint: Endpoint) -> None:
+async def test_no_connection_costs_nothing_and_passes(
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint
+) -> None:
     fault = await fail(dataclasses.replace(endpoint, base_url="http://127.0.0.1:9/v1"))
     assert (fault.passing, fault.halts, fault.maybe_billed) == (True, False, False)
 
 
 async def test_a_connection_lost_after_sending_may_have_been_billed(
-    server: OpenAIServer, fail: Fail, endpoint: Endpoint
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint
 ) -> None:
     server.answers(Dropped())
     fault = await fail(endpoint)
     assert (fault.passing, fault.halts, fault.maybe_billed) == (True, False, True)
 
 
-async def test_no_answer_in_time_may_have_been_billed(server: OpenAIServer, fail: Fail, endpoint: Endpoint) -> None:
+async def test_no_answer_in_time_may_have_been_billed(
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint
+) -> None:
     server.answers(Reply({}, seconds=0.5))
     fault = await fail(dataclasses.replace(endpoint, timeout_seconds=0.1))
     assert (fault.passing, fault.halts, fault.maybe_billed) == (True, False, True)
@@ -212,7 +221,7 @@ async def test_no_answer_in_time_may_have_been_billed(server: OpenAIServer, fail
     ],
 )
 async def test_an_answer_in_another_format_may_have_been_billed_and_is_not_asked_for_again(
-    server: OpenAIServer, fail: Fail, endpoint: Endpoint, body: Any
+    server: OpenAIServer, fail: Fail, endpoint: OpenAIEndpoint, body: Any
 ) -> None:
     server.answers(Reply(body))
     fault = await fail(endpoint)
@@ -224,7 +233,7 @@ async def test_a_failed_response_passes_unless_the_request_is_to_blame(
     server: OpenAIServer, fail: Fail, code: str, passing: bool
 ) -> None:
     server.answers(Reply(response(status="failed", error={"code": code, "message": "failed"})))
-    fault = await fail(Endpoint("m", server.address, key=KEY, api="responses"))
+    fault = await fail(OpenAIEndpoint("m", server.address, key=KEY, api="responses"))
     assert (fault.passing, fault.halts, fault.maybe_billed) == (passing, False, True)
 
 
@@ -235,14 +244,14 @@ async def test_a_failed_response_passes_unless_the_request_is_to_blame(
 async def test_an_incomplete_response_says_why(server: OpenAIServer, details: Any, finish: str) -> None:
     item = message_item(("output_text", "Par"))
     server.answers(Reply(response(item, status="incomplete", incomplete_details=details)))
-    model = OpenAIModel(Endpoint("m", server.address, key=KEY, api="responses"))
+    model = OpenAIModel(OpenAIEndpoint("m", server.address, key=KEY, api="responses"))
     reply = await model.reply(REQUEST)
     await model.close()
     assert (reply.text, reply.finish_reason) == ("Par", finish)
 
 
 async def test_the_key_is_in_no_log_and_nothing_else_of_the_environment_is_sent(
-    server: OpenAIServer, endpoint: Endpoint, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    server: OpenAIServer, endpoint: OpenAIEndpoint, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, "of-somebody-else")
@@ -259,13 +268,13 @@ async def test_the_key_is_in_no_log_and_nothing_else_of_the_environment_is_sent(
 
 async def test_labels_without_log_probabilities_were_paid_for_nothing(server: OpenAIServer, fail: Fail) -> None:
     server.answers(Reply(completion(content="a")))
-    fault = await fail(Endpoint("m", server.address, key=KEY), ModelRequest(REQUEST.messages, labels=("a", "b")))
+    fault = await fail(OpenAIEndpoint("m", server.address, key=KEY), ModelRequest(REQUEST.messages, labels=("a", "b")))
     assert (fault.passing, fault.maybe_billed) == (False, True)
 
 
 async def test_stop_sequences_are_sent_with_chat(server: OpenAIServer) -> None:
     server.answers(Reply(completion(content="hi", usage=None)))
-    model = OpenAIModel(Endpoint("m", server.address, key=KEY))
+    model = OpenAIModel(OpenAIEndpoint("m", server.address, key=KEY))
     reply = await model.reply(ModelRequest(REQUEST.messages, stop=("\n",)))
     await model.close()
     assert server.body["stop"] == ["\n"]

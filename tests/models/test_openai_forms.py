@@ -11,7 +11,7 @@ import pytest_asyncio
 from evolve.core.errors import UserError, WorldError
 from evolve.core.messages import Capability, Message, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
 from evolve.models.openai import OpenAIModel
-from evolve.models.openai_endpoint import Endpoint
+from evolve.models.openai_endpoint import OpenAIEndpoint
 from tests.models.openai_server import (
     CHAT_USAGE,
     KEY,
@@ -62,7 +62,7 @@ async def model(request: pytest.FixtureRequest, running: OpenAIServer) -> AsyncI
 
 
 def open_at(server: OpenAIServer, api: Any, **more: Any) -> OpenAIModel:
-    return OpenAIModel(Endpoint("m", server.address, key=KEY, key_name="SOME_KEY", api=api, **more))
+    return OpenAIModel(OpenAIEndpoint("m", server.address, key=KEY, key_name="SOME_KEY", api=api, **more))
 
 
 def is_chat(model: OpenAIModel) -> bool:
@@ -197,7 +197,7 @@ async def test_a_schema_is_asked_for(server: OpenAIServer, model: OpenAIModel) -
 
 @pytest.mark.parametrize("api", FORMS)
 async def test_models_that_refuse_sampling_are_sent_none(server: OpenAIServer, api: str) -> None:
-    model = open_at(server, api, send_sampling=False)
+    model = open_at(server, api, sampling=False)
     server.answers(whole(model, "hi"))
     await model.reply(REQUEST)
     await model.close()

@@ -12,7 +12,7 @@ from evolve.models import PromptTooLong
 from evolve.models.local import Worker, WorkerPlan
 from evolve.models.local.weights import find_weights
 from evolve.models.openai import OpenAIModel
-from evolve.models.openai_endpoint import Endpoint
+from evolve.models.openai_endpoint import OpenAIEndpoint
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -37,8 +37,8 @@ async def model(request: pytest.FixtureRequest, worker: Worker) -> AsyncIterator
     await opened.close()
 
 
-def endpoint_of(worker: Worker, **more: Any) -> Endpoint:
-    return Endpoint("smollm2", f"{worker.address}/v1", key=worker.key, **more)
+def endpoint_of(worker: Worker, **more: Any) -> OpenAIEndpoint:
+    return OpenAIEndpoint("smollm2", f"{worker.address}/v1", key=worker.key, **more)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ async def test_a_prompt_over_the_context_is_told_apart(model: OpenAIModel, liste
 
 
 async def test_a_wrong_key_halts(worker: Worker) -> None:
-    model = OpenAIModel(Endpoint("smollm2", f"{worker.address}/v1", key="wrong", key_name="SOME_KEY"))
+    model = OpenAIModel(OpenAIEndpoint("smollm2", f"{worker.address}/v1", key="wrong", key_name="SOME_KEY"))
     with pytest.raises(WorldError, match=r"\$SOME_KEY") as caught:
         await model.reply(ModelRequest(QUESTION))
     await model.close()

@@ -15,7 +15,7 @@ def refuse(environment: dict[str, str] | None = None, **settings: object) -> Use
 
 
 def test_known_providers() -> None:
-    assert known_providers() == ("local", "openai", "scripted")
+    assert known_providers() == ("anthropic", "local", "mailbox", "openai", "scripted")
 
 
 @pytest.mark.parametrize("model", ["local:", "openai:", "smollm2-135m", ":x"])
@@ -44,7 +44,7 @@ def test_a_named_endpoint_needs_no_key_and_is_in_the_identity() -> None:
 def test_the_form_and_the_sampling_of_an_openai_model_are_settings_of_its_own() -> None:
     settings = ModelSettings(model="openai:m", base_url="http://x/v1", api="responses", send_sampling=False)
     model = open_model(settings, environment={})
-    assert model.identity == "openai:m@http://x/v1/responses#unsampled"
+    assert model.identity == "openai:m@http://x/v1#responses#unsampled"
     assert Capability.LABELS not in model.capabilities
     for name, value in {"api": "responses", "send_sampling": False}.items():
         assert name in str(refuse(model="local:smollm2-135m", **{name: value}))

@@ -23,34 +23,34 @@ NOW = 1_700_000_000.0
         ({"retry-after": "-3"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
+        ({"x-ratelimit-reset-requests": "6m0s"}, 360.0),
+        ({"x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "1h2m"}, 3720.0),
+        ({"x-ratelimit-reset-tokens": "20ms"}, 0.02),
+        ({"x-ratelimit-reset-tokens": "6m0s", "x-ratelimit-remaining-tokens": "17"}, None),
+        ({"x-ratelimit-reset-tokens": "soon"}, None),
+        ({"x-ratelimit-reset-requests": "6m0s", "retry-after": "2"}, 2.0),
+        ({"anthropic-ratelimit-tokens-reset": "2023-11-14T22:13:50Z"}, 30.0),
+        ({"anthropic-ratelimit-tokens-reset": "2023-11-14T22:00:00Z"}, 0.0),
     ],
 )
 def test_what_a_provider_asks_for(headers: dict[str, str], seconds: float | None) -> None:
     assert read_retry_after(headers, NOW) == seconds
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"reset-requests": "6m0s"}, 360.0),
-        ({"reset-requests": "1s"}, 1.0),
-        ({"reset-tokens": "20ms"}, 0.02),
-        ({"reset-tokens": "1h2m3.5s"}, 3723.5),
-        ({"reset-tokens": "1d500µs"}, 86_400.0005),
-        ({"reset-tokens": "7"}, 7.0),
-        ({"reset-requests": "1s", "reset-tokens": "6s"}, 6.0),
-        ({"reset-requests": "23h", "reset-tokens": "6s", "remaining-requests": "99", "remaining-tokens": "0"}, 6.0),
-        ({"reset-requests": "23h", "remaining-requests": "99"}, None),
-        ({"reset-requests": "-1s"}, None),
-        ({"reset-requests": "1s1"}, None),
-        ({"reset-requests": "soon", "reset-tokens": ""}, None),
-        ({"reset-requests": "9" * 400 + "s"}, None),
-    ],
+NAMES = st.sampled_from(
+    ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-reset"]
 )
-def test_limits_that_are_used_up_are_waited_for(headers: dict[str, str], seconds: float | None) -> None:
-    limits = {f"x-ratelimit-{name}": value for name, value in headers.items()}
-    assert read_retry_after(limits, NOW) == (pytest.approx(seconds) if seconds is not None else None)
-    assert read_retry_after({**limits, "retry-after": "2"}, NOW) == 2.0, "what is asked for goes before what is known"
+VALUES = (
+    st.binary(max_size=30).map(lambda data: data.decode("latin-1"))
+    | st.from_regex(r"-?[0-9]{0,12}(\.[0-9]+)?(ms|s|m|h)?", fullmatch=True)
+    | st.datetimes().map(str)
+)
+
+
+@given(st.dictionaries(NAMES, VALUES))
+def test_whatever_is_said_is_a_wait_or_nothing(headers: dict[str, str]) -> None:
+    seconds = read_retry_after(headers, NOW)
+    assert seconds is None or 0 <= seconds < float("inf")
 
 
 def test_a_date_without_a_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,31 +59,3 @@ def test_a_date_without_a_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> Non
     assert read_retry_after({"retry-after": "Tue, 14 Nov 2023 22:13:50 -0000"}, NOW) == 30.0
     monkeypatch.undo()
     time.tzset()
-
-
-NAMES = ["retry-after", "retry-after-ms"] + [
-    f"x-ratelimit-{what}-{limit}" for what in ("reset", "remaining") for limit in ("requests", "tokens")
-]
-NUMBERS = st.one_of(st.integers(), st.floats(), st.integers(0, 10**400)).map(str)
-UNITS = st.sampled_from(["ms", "us", "µs", "ns", "d", "h", "m", "s", ""])
-ZONES = st.sampled_from(["GMT", "-0000", "+1400", "-999999", "", "BST"])
-WORDS = st.one_of(
-    st.binary(max_size=30).map(lambda data: data.decode("latin-1")),
-    NUMBERS,
-    st.lists(st.builds("{}{}".format, NUMBERS, UNITS), max_size=4).map("".join),
-    st.builds(
-        "{}{} {} {} {}:{}:{} {}".format,
-        st.sampled_from(["", "Tue, "]),
-        st.integers(-1, 40),
-        st.sampled_from(["Jan", "Feb", "Dec", "Foo"]),
-        st.integers(-1, 99_999),
-        *[st.integers(-1, 100)] * 3,
-        ZONES,
-    ),
-)
-
-
-@given(st.dictionaries(st.sampled_from(NAMES), WORDS), st.floats(0, 1e11))
-def test_whatever_a_provider_writes_no_wait_is_negative_or_endless(headers: dict[str, str], now: float) -> None:
-    seconds = read_retry_after(headers, now)
-    assert seconds is None or 0 <= seconds < float("inf")

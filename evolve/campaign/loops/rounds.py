@@ -40,7 +40,7 @@ async def run_round(context: CampaignContext, state: CampaignState) -> dict[str,
     stalled = ""
     if found and len(invalid) == len(found):
         where = f"{plan.loop} round {plan.number + 1}"
-        stalled = f"all {len(found)} proposals of {where} were invalid, e.g. {invalid[0].reason}"
+        stalled = f"all {len(found)} proposals of {where} were invalid, e.g. {_kept_reason(context, invalid[0])}"
     return {"accepted": accepted, "rounds_done": state.get("rounds_done", 0) + 1, "stalled": stalled}
 
 
@@ -65,6 +65,7 @@ async def _handle(context: CampaignContext, plan: RoundPlan, index: int, item: P
             "reason": item.reason,
             "round": [plan.loop, plan.number],
         }
+        row = kept_row(context, row)
         context.record("proposal", item.source, row, key)
         context.observe("proposal", **row)
         return row
@@ -84,9 +85,28 @@ async def _handle(context: CampaignContext, plan: RoundPlan, index: int, item: P
         "status": "accepted" if trial["accepted"] else "rejected",
         **trial,
     }
+    row = kept_row(context, row)
     context.record("proposal", tree, row, key)
     context.observe("proposal", **row)
     return row
+
+
+def kept_row(context: CampaignContext, row: dict[str, Any]) -> dict[str, Any]:
+    """The row as ledger, checkpoint and later prompts may have it: no secrets, and no words of a role that is not kept.
+
+    A refusal quotes the proposer's reply, or the model whose calibration failed; a hypothesis is the proposer's.
+    """
+    journal = context.config.journal
+    mode = journal.modes.of("proposer") if row["source"] == "model" else journal.of_text(context.config.models)
+    if mode != "full":
+        told = ("reason",) if row["status"] == "refused" else ("cause", "lever") if row["source"] == "model" else ()
+        row = {**row, **dict.fromkeys(told, f"[not kept: journal: {mode}]")}
+    clean: dict[str, Any] = context.home.redactor.value(row)
+    return clean
+
+
+def _kept_reason(context: CampaignContext, item: Refused) -> str:
+    return str(kept_row(context, {"source": item.source, "status": "refused", "reason": item.reason})["reason"])
 
 
 def _earlier(context: CampaignContext, plan: RoundPlan) -> list[dict[str, Any]]:

@@ -45,7 +45,15 @@ class Sieve:
             return Refused(item.source, "duplicate", words)
         if problems := check_harness(item.files) or capability_problems(self._context, item.files):
             return Refused(item.source, "check", "; ".join(str(p) for p in problems))
+        if secrets := self._secrets(item):
+            return Refused(item.source, "secret", f"a secret would enter the tree in {len(secrets)} of its files")
         if found := leak_check(self._parent, item.files, self._leaks):
             cases = len({leak.case_id for leak in found})
             return Refused(item.source, "leak", f"text of {cases} cases would enter the tree")
         return None
+
+    def _secrets(self, item: Proposal) -> list[str]:
+        """Changed files with a secret in them: trees never change, so nothing could take it out later."""
+        clean = self._context.home.redactor
+        changed = [path for path, data in item.files.items() if self._parent.get(path) != data]
+        return [p for p in changed if clean.finds(p) or clean.finds(item.files[p].decode("utf-8", "replace"))]

@@ -49,7 +49,8 @@ async def measured_edges(context: CampaignContext, trees: Sequence[str], split: 
     cases: tuple[Case, ...] = context.material.train.fit if split is Split.TRAIN else context.dev
     cards: list[Scorecard] = [await measure(context, tree, split, "screen") for tree in trees]
     shown = {tree: shown_ids(context, tree) for tree in trees}
-    return Edges.build(cases, cards, context.embedder.embed([c.text for c in cases]), demonstrations=shown)
+    embeddings = context.embedder.embed([c.text for c in cases])
+    return Edges.build(cases, cards, embeddings, demonstrations=shown).retold(context.kept_text)
 
 
 async def fit_challenger(context: CampaignContext, state: CampaignState) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from evolve.models.local.dispatch import Dispatch
 from evolve.models.local.prompts import chat_body, next_token_body, plain_body, plain_prompt, schema_format, turns
 from evolve.models.local.weights import hash_weights
 from evolve.models.local.worker import Worker, WorkerPlan
+from evolve.models.needs import refuse_unable
 
 _REPORTED_TOKENS = 400
 _CHAT = "/v1/chat/completions"
@@ -43,8 +44,8 @@ class LocalModel:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """All of them."""
-        return frozenset(Capability)
+        """All but native tool calls, which its server does not enforce."""
+        return frozenset(Capability) - {Capability.TOOLS}
 
     @property
     def workers(self) -> tuple[Worker, ...]:
@@ -54,6 +55,7 @@ class LocalModel:
     async def reply(self, request: ModelRequest) -> ModelReply:
         """One answer. Raises WorldError, PromptTooLong for a prompt over the context, UserError for an empty label."""
         check_labels(request.labels, self._plan.name)
+        refuse_unable(self, request)
         async with self._dispatch.borrow(plain_prompt(request)) as worker:
             started = time.monotonic()
             line = Line(worker, self._plan.name, self._timeout_seconds)
