@@ -43,7 +43,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Events:
-    """A stream. `ending` is `whole`, `early` (it just ends), `cut` (the connection is lost) or `hanging`."""
+    """A stream. `ending` is `whole`, `early` (it just ends), `cut` (the connection is lost), `hanging` or `trickling`."""
 
     events: Sequence[BaseModel | Mapping[str, Any] | str]
     ending: str = "whole"
@@ -136,6 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
             data = event if isinstance(event, str) else dump(event)
             name = f"event: {json.loads(data)['type']}\n" if self.path == RESPONSES else ""
             self._write(f"{name}data: {data}\n\n")
+        for _ in range(40 if stream.ending == "trickling" else 0):
+            self._write(": still here\n\n")
+            time.sleep(0.05)
         if stream.ending == "hanging":
             time.sleep(2)
         if stream.ending == "whole" and self.path != RESPONSES:

@@ -256,7 +256,7 @@ async def test_a_streamed_refusal_is_heard_and_filtered(server: OpenAIServer, mo
     assert ("".join(heard), reply.text, reply.finish_reason) == ("I will not.", "I will not.", "content_filter")
 
 
-@pytest.mark.parametrize("ending", ["early", "cut", "hanging"])
+@pytest.mark.parametrize("ending", ["early", "cut", "hanging", "trickling"])
 async def test_a_stream_that_breaks_may_have_been_billed_and_passes(
     server: OpenAIServer, ending: str, model: OpenAIModel
 ) -> None:
