@@ -43,7 +43,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Events:
-    """A stream. `ending` is `whole`, `early` (it just ends), `cut` (the connection is lost), `hanging` or `trickling`."""
+    """A stream. `ending`: `whole`, `early` (it just ends), `cut` (the connection is lost), `hanging` or `trickling`."""
 
     events: Sequence[BaseModel | Mapping[str, Any] | str]
     ending: str = "whole"

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -263,8 +264,10 @@ async def test_a_stream_that_breaks_may_have_been_billed_and_passes(
     short = open_at(server, "chat" if is_chat(model) else "responses", timeout_seconds=0.3)
     server.answers(streamed(model, "Pa", ending=ending))
     heard: list[str] = []
+    began = time.monotonic()
     with pytest.raises(WorldError) as caught:
         await short.reply(ModelRequest(REQUEST.messages, on_text=heard.append))
+    assert time.monotonic() - began < 1.5, "the time limit holds for the whole call"
     await short.close()
     assert heard == ["Pa"]
     assert (caught.value.passing, caught.value.maybe_billed, caught.value.halts) == (True, True, False)
