@@ -27,6 +27,8 @@ from evolve.store.rewriting import replace_strings
 from portfolios.edges import MAGIC, Edges
 
 FORGOTTEN = "forgotten"
+PACKED = b"PAR1"
+"""How a file of packed rows begins."""
 REPLACEMENT = f"[{FORGOTTEN}]"
 SHORTEST = 8
 """Characters of a text that can be looked for: a shorter one occurs inside too many others."""
@@ -190,16 +192,24 @@ def _erase_texts(home: Home, sought: Sought, done: Forgotten) -> None:
 
 
 def _without(sought: Sought, data: bytes) -> bytes | None:
-    """An artifact without the text: masked in a router's table, which needs its layout; None when it holds none."""
+    """An artifact without the text: masked in a router's table, which needs its layout; None when it holds none.
+
+    A campaign's own file that holds it, or whose packed content cannot be searched, is emptied: no replay any more.
+    """
     if data.startswith(MAGIC):
         edges = Edges.from_bytes(data)
         if not any(map(sought.in_text, edges.texts)):
             return None
         return edges.retold(lambda text: shape_of(text) if sought.in_text(text) else text).to_bytes()
-    if not sought.in_json(data.decode("ascii", "replace")):
+    try:
+        document = json.loads(data) if data.isascii() else None
+    except ValueError:
+        document = None
+    if document is None:
+        return b"" if sought.in_bytes(data) or data.startswith(PACKED) else None
+    if not sought.in_json(data.decode("ascii")):
         return None
-    document = replace_strings(json.loads(data), sought.in_text, REPLACEMENT)
-    return json_text(document).encode("ascii")
+    return json_text(replace_strings(document, sought.in_text, REPLACEMENT)).encode("ascii")
 
 
 def _delete_files(home: Home, sought: Sought, done: Forgotten) -> None:

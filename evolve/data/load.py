@@ -112,7 +112,7 @@ def _bad_rows(path: Path, bad: Sequence[BadRow]) -> UserError:
     shown = [f"line {row.line}: {row.reason}" for row in bad[:SHOWN_BAD_ROWS]]
     more = [f"and {len(bad) - SHOWN_BAD_ROWS} more"] if len(bad) > SHOWN_BAD_ROWS else []
     message = f"{len(bad)} bad row{'s' if len(bad) > 1 else ''}\n  " + "\n  ".join([*shown, *more])
-    fix = "correct them, or leave them out and counted with data.skip_bad: true"
+    fix = "correct them, or leave them out and counted: data.skip_bad: true, or `evolve data import --skip-bad`"
     return UserError(message, place=f"{path}:{bad[0].line}", fix=fix)
 
 

@@ -24,7 +24,7 @@ def test_the_nearest_name_is_named(model: str, nearest: str) -> None:
 
 
 def test_a_name_like_no_other_gets_the_list() -> None:
-    with pytest.raises(UserError, match="known: local, openai, scripted"):
+    with pytest.raises(UserError, match="known: anthropic, local, mailbox, openai, scripted"):
         open_model(ModelSettings(model="zzz:x"), environment={})
 
 

@@ -36,6 +36,7 @@ def read(me, start):
             won.append(number)
         except PointerMoved as lost:
             told += "somebody else was first" in str(lost)
+        time.sleep(max(0.0, start + 0.02 * number + 0.01 - time.time()))
         try:
             box.claim(f"{number:012d}-1", me, datetime.now(timezone.utc), timedelta(minutes=5))
             held.append(number)

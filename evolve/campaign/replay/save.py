@@ -101,14 +101,18 @@ def _refuse_unkept(home: Home, campaign: str) -> None:
 
 def _sources(home: Home, campaign: str) -> Mapping[str, Any]:
     sources: Mapping[str, Any] = home.campaigns.get(campaign).config.get("sources") or {}
-    missing = [name for name in (CAMPAIGN_FILE, CASES_FILE) if name not in sources]
+    missing = [name for name in (CAMPAIGN_FILE, CASES_FILE) if not _is_kept(home, sources.get(name))]
     if missing:
         raise UserError(
-            f"its {' and '.join(missing)} file was not kept: it was too large, or an older engine ran it",
+            f"its {' and '.join(missing)} file was not kept: too large, forgotten, or run by an older engine",
             place=f"campaign:{campaign}",
             fix="run it again; files up to 64 MB are kept",
         )
     return sources
+
+
+def _is_kept(home: Home, source: Mapping[str, str] | None) -> bool:
+    return source is not None and bool(home.artifacts.get(source["sha"]))
 
 
 def _terms(home: Home, campaign: str) -> Mapping[str, Any]:
