@@ -1,85 +1,120 @@
-"""Streams of OpenAI's two forms, put together into the answer that would have come in one piece."""
+"""Streams of the OpenAI format: pieces of text as they arrive, and in the end an answer as if it had come at once."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-from openai import OpenAIError
+from evolve.models.openai_faults import AnswerFailed
+from evolve.models.openai_responses import find_stop
+from evolve.models.openai_wire import read_text
 
-from evolve.core.messages import OnText
-
-_ENDS = frozenset({"response.completed", "response.incomplete"})
-
-
-class BrokenStream(Exception):
-    """A stream ended before its answer did, or said that something went wrong."""
+_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
-async def collect_chat(stream: AsyncIterator[Any], tell: OnText) -> dict[str, Any]:
-    """The whole chat completion. Raises BrokenStream when the stream ends without a reason for its end."""
-    message: dict[str, Any] = {"content": "", "refusal": "", "tool_calls": {}}
-    finish, usage = None, None
-    async for chunk in _guarded(stream):
-        usage = _dump(chunk.usage) or usage
-        for choice in chunk.choices or ():
-            _add_delta(message, choice.delta, tell)
-            finish = choice.finish_reason or finish
-    if finish is None:
-        raise BrokenStream("the stream ended before the answer did")
-    calls = [message["tool_calls"][index] for index in sorted(message["tool_calls"])]
-    whole = {"content": message["content"], "refusal": message["refusal"] or None, "tool_calls": calls}
-    return {"choices": [{"message": whole, "finish_reason": finish}], "usage": usage}
+class Gathering(Protocol):
+    """One stream being read."""
+
+    def take(self, event: Mapping[str, Any]) -> str:
+        """The text in the next event, perhaps none. Raises as `read_answer` does for what is malformed."""
+        ...
+
+    def answer(self) -> dict[str, Any] | None:
+        """The decoded answer that the events add up to; None when the stream ended before it was whole."""
+        ...
 
 
-async def collect_response(stream: AsyncIterator[Any], tell: OnText) -> dict[str, Any]:
-    """The whole response. Raises BrokenStream for a failed one and for a stream that ends early."""
-    async for event in _guarded(stream):
-        if event.type == "response.output_text.delta":
-            tell(event.delta)
-        elif event.type in _ENDS:
-            answer: dict[str, Any] = event.response.model_dump()
-            return answer
-        elif event.type in ("error", "response.failed"):
-            raise BrokenStream(f"the provider broke off: {_reason(event)}")
-    raise BrokenStream("the stream ended before the answer did")
+class ChatStream:
+    """Chunks of chat completions or of completions. Usage comes last, in a chunk without choices."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {"content": [], "refusal": [], "text": []}
+        self._calls: dict[int, dict[str, str]] = {}
+        self._finish: str | None = None
+        self._usage: Mapping[str, Any] | None = None
+
+    def take(self, event: Mapping[str, Any]) -> str:
+        """Content, refusal or completion text of the first choice."""
+        self._usage = event.get("usage") or self._usage
+        pieces = []
+        for choice in (event.get("choices") or ())[:1]:
+            self._finish = choice.get("finish_reason") or self._finish
+            delta = choice.get("delta") or {}
+            pieces += [self._add("text", choice), self._add("content", delta), self._add("refusal", delta)]
+            for position, fragment in enumerate(delta.get("tool_calls") or ()):
+                self._add_call(position, fragment)
+        return "".join(pieces)
+
+    def answer(self) -> dict[str, Any] | None:
+        """Whole once a finish reason has come."""
+        if self._finish is None:
+            return None
+        texts = {name: "".join(pieces) for name, pieces in self._texts.items()}
+        calls = [
+            {"id": call["id"], "function": {"name": call["name"], "arguments": call["arguments"]}}
+            for _, call in sorted(self._calls.items())
+        ]
+        choice = {"finish_reason": self._finish, "text": texts.pop("text"), "message": {**texts, "tool_calls": calls}}
+        return {"choices": [choice], "usage": self._usage}
+
+    def _add(self, name: str, source: Mapping[str, Any]) -> str:
+        piece = read_text(source.get(name))
+        self._texts[name].append(piece)
+        return piece
+
+    def _add_call(self, position: int, fragment: Mapping[str, Any]) -> None:
+        """Id and name come once, arguments in fragments; some endpoints number no calls."""
+        at = fragment.get("index")
+        call = self._calls.setdefault(position if at is None else at, {"id": "", "name": "", "arguments": ""})
+        function = fragment.get("function") or {}
+        call["id"] = read_text(fragment.get("id")) or call["id"]
+        call["name"] = read_text(function.get("name")) or call["name"]
+        call["arguments"] += read_text(function.get("arguments"))
 
 
-async def _guarded(stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """The stream; whatever breaks once it has begun is a broken stream."""
-    try:
-        async for item in stream:
-            yield item
-    except OpenAIError as fault:
-        raise BrokenStream(f"the stream broke: {fault}") from fault
-    except Exception as fault:  # the transport's errors are not the SDK's own
-        if isinstance(fault, BrokenStream):
-            raise
-        raise BrokenStream(f"the stream broke: {type(fault).__name__}") from fault
+class ResponsesStream:
+    """Events of the Responses API. The last one carries the whole response, its usage included."""
+
+    def __init__(self) -> None:
+        self._response: dict[str, Any] | None = None
+
+    def take(self, event: Mapping[str, Any]) -> str:
+        """Text and refusals; AnswerFailed for an error event."""
+        kind = event["type"]
+        if kind == "error":
+            raise AnswerFailed(read_text(event.get("code")), read_text(event.get("message")) or "the stream failed")
+        if kind in _ENDS:
+            self._response = event["response"]
+        return read_text(event["delta"]) if kind in _DELTAS else ""
+
+    def answer(self) -> dict[str, Any] | None:
+        """The response of the last event."""
+        return self._response
 
 
-def _add_delta(message: dict[str, Any], delta: Any, tell: OnText) -> None:
-    if delta is None:
-        return
-    if delta.content:
-        message["content"] += delta.content
-        tell(delta.content)
-    if delta.refusal:
-        message["refusal"] += delta.refusal
-    for piece in delta.tool_calls or ():
-        empty = {"id": "", "function": {"name": "", "arguments": ""}}
-        call = message["tool_calls"].setdefault(piece.index, empty)
-        call["id"] = piece.id or call["id"]
-        if piece.function is not None:
-            call["function"]["name"] += piece.function.name or ""
-            call["function"]["arguments"] += piece.function.arguments or ""
+class HeldBack:
+    """Text on its way to a follower, who must not hear a stop sequence, nor the beginning of what may become one."""
 
+    def __init__(self, stops: tuple[str, ...]) -> None:
+        self._stops = tuple(stop for stop in stops if stop)
+        self._held = ""
+        self._over = False
 
-def _dump(usage: Any) -> Mapping[str, Any] | None:
-    return None if usage is None else usage.model_dump()
+    def pass_on(self, piece: str) -> str:
+        """What may be heard now."""
+        if self._over:
+            return ""
+        text = self._held + piece
+        end = find_stop(text, self._stops)
+        if end is not None:
+            self._over = True
+            self._held = ""
+            return text[:end]
+        keep = max((n for stop in self._stops for n in range(1, len(stop)) if text.endswith(stop[:n])), default=0)
+        self._held = text[len(text) - keep :]
+        return text[: len(text) - keep]
 
-
-def _reason(event: Any) -> str:
-    response = getattr(event, "response", None)
-    error = getattr(response, "error", None) if response is not None else event
-    return str(getattr(error, "message", None) or "no reason given")
+    def rest(self) -> str:
+        """What was held back and has become no stop sequence."""
+        return self._held

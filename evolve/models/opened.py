@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from evolve.books import UNLIMITED, BookedModel, Books, Owner, Slots
@@ -13,8 +15,14 @@ from evolve.models.retrying import RetryingModel, RetryPolicy
 class PaidModel(RetryingModel):
     """Retries around a booked model, so that every attempt is a call of its own in the books."""
 
-    def __init__(self, booked: BookedModel, policy: RetryPolicy) -> None:
-        super().__init__(booked, policy)
+    def __init__(
+        self,
+        booked: BookedModel,
+        policy: RetryPolicy,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(booked, policy, sleep=sleep)
         self._booked = booked
 
     @property

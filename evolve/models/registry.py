@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -94,11 +94,12 @@ def _open_local(settings: ModelSettings, _: Surroundings) -> OpenedModel:
 
 
 def _open_openai(settings: ModelSettings, around: Surroundings) -> OpenedModel:
-    from evolve.models.openai import OpenAIModel, ResponsesModel  # the SDK is slow to import
-    from evolve.models.openai_wire import OFFICIAL_URL
+    from evolve.models.openai import OpenAIModel  # the SDK is slow to import
+    from evolve.models.openai_endpoint import OFFICIAL_URL, OpenAIEndpoint
 
-    endpoint = _endpoint(settings, around, OFFICIAL_URL, "" if settings.base_url else _OPENAI_KEY)
-    model = OpenAIModel(endpoint) if settings.api == "chat" else ResponsesModel(endpoint)
+    place = _endpoint(settings, around, OFFICIAL_URL, "" if settings.base_url else _OPENAI_KEY)
+    known = {field.name: getattr(place, field.name) for field in fields(place)}
+    model = OpenAIModel(OpenAIEndpoint(**known, api=settings.api))
     return OpenedModel(model, _slots(settings, around), _retry(settings))
 
 

@@ -58,7 +58,9 @@ def _read_reset(text: str, now: float) -> float | None:
 
 def _read_date(text: str, now: float) -> float | None:
     try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+        moment = parsedate_to_datetime(text)
+        # A date without a zone is meant as UTC, wherever this machine stands.
+        return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
     except (ValueError, TypeError, IndexError, OverflowError, OSError):
         return None
 

@@ -1,8 +1,9 @@
-"""What every model must do, whatever the provider: local, scripted, and openai against a real server."""
+"""What every model must do, whatever the provider: local, scripted, and openai against real servers in both forms."""
 
 import json
 import math
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -12,6 +13,7 @@ from evolve.core.messages import Capability, Message, Model, ModelReply, ModelRe
 from evolve.models import ModelSettings, open_model
 from evolve.models.local import Worker, WorkerPlan
 from evolve.models.local.weights import find_weights
+from tests.models.openai_server import KEY, Answer, Events, Reply, message_item, response, response_events, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -27,7 +29,17 @@ def script(request: ModelRequest, rng: object) -> str:
     return json.dumps({"size": "small"}) if request.json_schema is not None else "Paris, I would say."
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["local", "openai", "scripted"])
+def respond(_path: str, body: dict[str, Any]) -> Answer:
+    """As the script above, in the Responses form."""
+    text = json.dumps({"size": "small"}) if "text" in body else "Paris, I would say."
+    details = {"input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0}}
+    usage = {"input_tokens": 9, "output_tokens": 5, "total_tokens": 14, **details}
+    usage["output_tokens_details"] = {"reasoning_tokens": 0}
+    whole = response(message_item(("output_text", text)), usage=usage)
+    return Events(response_events(whole, text[:3], text[3:])) if body.get("stream") else Reply(whole)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["local", "openai", "responses", "scripted"])
 async def model(request: pytest.FixtureRequest) -> AsyncIterator[Model]:
     if request.param == "scripted":
         yield open_model(ModelSettings(model="scripted:paris"), environment={}, scripted={"paris": script})
@@ -36,6 +48,15 @@ async def model(request: pytest.FixtureRequest) -> AsyncIterator[Model]:
         local = open_model(ModelSettings(model="local:smollm2-135m", workers=1), environment={})
         yield local
         await local.close()
+        return
+    if request.param == "responses":
+        with serving() as server:
+            server.script = respond
+            settings = ModelSettings(model="openai:m", base_url=server.address, api_key_env="KEY", api="responses")
+            answering = open_model(settings, environment={"KEY": KEY})
+            yield answering
+            await answering.close()
+            assert server.complaints == []
         return
     worker = Worker(WorkerPlan("local:smollm2-135m", find_weights("smollm2-135m")))
     try:
@@ -52,6 +73,13 @@ def ask(text: str, **settings: object) -> ModelRequest:
     return ModelRequest((Message("user", text),), **settings)  # type: ignore[arg-type]
 
 
+def needs(model: Model, *capabilities: Capability) -> None:
+    """Only the Responses API lacks any."""
+    if not model.capabilities.issuperset(capabilities):
+        assert "#responses" in model.identity
+        pytest.skip("the Responses API has none")
+
+
 async def test_identity_names_the_provider_and_stays(model: Model) -> None:
     assert model.identity.partition(":")[0] in {"local", "openai", "scripted"}
     assert model.identity == model.identity
@@ -66,29 +94,42 @@ async def test_chat_answers_and_counts_tokens(model: Model) -> None:
     assert reply.seconds >= 0
 
 
+@pytest.mark.parametrize(
+    ("capability", "needed"),
+    [(Capability.PLAIN, {"style": "plain"}), (Capability.LABELS, {"labels": ("a", "b")})],
+)
+async def test_what_a_model_cannot_do_is_a_users_error(
+    model: Model, capability: Capability, needed: dict[str, object]
+) -> None:
+    if capability in model.capabilities:
+        pytest.skip("it can")
+    with pytest.raises(UserError, match="fix"):
+        await model.reply(ask("x", **needed))
+
+
 async def test_what_is_heard_is_the_text(model: Model) -> None:
     heard: list[str] = []
     reply = await model.reply(ask("What is the capital of France?", max_tokens=16, on_text=heard.append))
-    assert "".join(heard) in ("", reply.text), "a provider that cannot stream says nothing; the books say it at the end"
+    assert "".join(heard) in ("", reply.text), "a model that cannot stream says nothing, and its wrapper the whole"
     assert reply.usage.completion_tokens > 0
 
 
 async def test_plain_continues_without_a_template(model: Model) -> None:
-    assert Capability.PLAIN in model.capabilities
+    needs(model, Capability.PLAIN)
     reply = await model.reply(ask("The capital of France is", style="plain", max_tokens=4))
     assert "Paris" in reply.text
 
 
 @pytest.mark.parametrize("style", ["chat", "plain"])
 async def test_a_schema_binds_the_reply(model: Model, style: str) -> None:
-    assert Capability.JSON_SCHEMA in model.capabilities
+    needs(model, Capability.JSON_SCHEMA, *[Capability.PLAIN] * (style == "plain"))
     reply = await model.reply(ask("Is an ant small or large?", style=style, max_tokens=40, json_schema=SCHEMA))
     assert json.loads(reply.text)["size"] in {"small", "large"}
 
 
 @pytest.mark.parametrize("style", ["chat", "plain"])
 async def test_labels_get_one_log_probability_each(model: Model, style: str) -> None:
-    assert Capability.LABELS in model.capabilities
+    needs(model, Capability.LABELS)
     labels = ("positive", "negative", "neutral")
     reply = await model.reply(ask("Review: I love it. It is great. The sentiment is:", style=style, labels=labels))
     assert set(reply.label_logprobs) == set(labels)
@@ -97,6 +138,7 @@ async def test_labels_get_one_log_probability_each(model: Model, style: str) -> 
 
 
 async def test_labels_that_share_a_beginning_are_told_apart(model: Model) -> None:
+    needs(model, Capability.LABELS)
     labels = ("New York", "New Orleans", "New Jersey")
     reply = await model.reply(ask("The Empire State Building stands in the city of", style="plain", labels=labels))
     assert set(reply.label_logprobs) == set(labels)

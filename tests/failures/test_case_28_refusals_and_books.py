@@ -15,6 +15,7 @@ from evolve.models import RetryingModel, RetryPolicy
 from evolve.models.anthropic import AnthropicModel
 from evolve.models.endpoint import Endpoint
 from evolve.models.openai import OpenAIModel
+from evolve.models.openai_endpoint import OpenAIEndpoint
 from evolve.store import Home
 from tests.models.answering import Answering, Reaction, serving
 
@@ -41,7 +42,7 @@ def server() -> Iterator[Answering]:
 
 def provider_at(name: str, server: Answering) -> Model:
     if name == "openai":
-        return OpenAIModel(Endpoint("m", f"{server.address}/v1", key="k" * 20), clock=lambda: NOW)
+        return OpenAIModel(OpenAIEndpoint("m", f"{server.address}/v1", key="k" * 20), clock=lambda: NOW)
     return AnthropicModel(Endpoint("m", server.address, key="k" * 20), clock=lambda: NOW)
 
 

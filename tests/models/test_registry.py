@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from evolve.core.errors import UserError
+from evolve.core.messages import Capability
 from evolve.models import ModelSettings, known_providers, open_model
 
 
@@ -38,6 +39,17 @@ def test_an_address_that_is_none_or_holds_secrets_is_refused(url: str) -> None:
 def test_a_named_endpoint_needs_no_key_and_is_in_the_identity() -> None:
     model = open_model(ModelSettings(model="openai:m", base_url="http://127.0.0.1:9/v1/"), environment={})
     assert model.identity == "openai:m@http://127.0.0.1:9/v1"
+
+
+def test_the_form_and_the_sampling_of_an_openai_model_are_settings_of_its_own() -> None:
+    settings = ModelSettings(model="openai:m", base_url="http://x/v1", api="responses", send_sampling=False)
+    model = open_model(settings, environment={})
+    assert model.identity == "openai:m@http://x/v1#responses#unsampled"
+    assert Capability.LABELS not in model.capabilities
+    for name, value in {"api": "responses", "send_sampling": False}.items():
+        assert name in str(refuse(model="local:smollm2-135m", **{name: value}))
+    with pytest.raises(ValidationError):
+        ModelSettings.model_validate({"model": "openai:m", "api": "completions"})
 
 
 def test_settings_are_closed_and_bounded() -> None:

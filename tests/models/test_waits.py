@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +41,9 @@ NAMES = st.sampled_from(
     ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-reset"]
 )
 VALUES = (
-    st.text(max_size=30) | st.from_regex(r"-?\d{0,12}(\.\d+)?(ms|s|m|h)?", fullmatch=True) | st.datetimes().map(str)
+    st.binary(max_size=30).map(lambda data: data.decode("latin-1"))
+    | st.builds("{}{}".format, st.integers() | st.floats(), st.sampled_from(["", "ms", "s", "m", "h"]))
+    | st.datetimes().map(str)
 )
 
 
@@ -47,3 +51,11 @@ VALUES = (
 def test_whatever_is_said_is_a_wait_or_nothing(headers: dict[str, str]) -> None:
     seconds = read_retry_after(headers, NOW)
     assert seconds is None or 0 <= seconds < float("inf")
+
+
+def test_a_date_without_a_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Pacific/Auckland")
+    time.tzset()
+    assert read_retry_after({"retry-after": "Tue, 14 Nov 2023 22:13:50 -0000"}, NOW) == 30.0
+    monkeypatch.undo()
+    time.tzset()
