@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,24 +12,35 @@ from evolve.models.waits import read_retry_after
 
 _SERVER_FAULT = 500
 _PASSING = frozenset({408, 409, 425, 429})
-_UNAUTHORIZED = 401
-_HALTING = frozenset({402, 404})
-"""An empty account and a missing model: every other call would be refused alike."""
+_BAD_REQUEST, _UNAUTHORIZED, _EMPTY_ACCOUNT, _FORBIDDEN, _NOT_FOUND = 400, 401, 402, 403, 404
+_HALTING = frozenset({_UNAUTHORIZED, _EMPTY_ACCOUNT, _FORBIDDEN, _NOT_FOUND})
+"""A refused key, an empty account and a missing model: every other call would be refused alike."""
 _TIMED_OUT = frozenset({408, 504})
 _TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"})
-_TOO_LONG_WORDS = ("prompt is too long", "maximum context length", "exceed context limit")
+_TOO_LONG_WORDS = ("prompt is too long", "exceed context limit")
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_error"})
 _NO_CREDIT_WORDS = ("credit balance is too low",)
+_FOR_GOOD = frozenset(
+    {
+        "invalid_prompt",
+        "invalid_request_error",
+        "data_residency_mismatch",
+        "bio_policy",
+        "misalignment_policy_violation",
+    }
+)
+"""Failures of an accepted request that the same request will always meet."""
+_SAMPLING = re.compile(r"\b(temperature|seed|max_tokens)\b")
 _UNSENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"})
 """Faults of the transport before anything went out, by name: the SDKs do not share one transport library."""
-_SAMPLING_WORDS = ("temperature", "seed", "top_p")
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A refusal without its request. `status` is None when no answer came; `codes` are the provider's words for it.
 
-    `sent`: whether the provider may have begun to work on the request when no answer came.
+    `sent`: whether the provider may have begun to work on the request when no answer came. `parameter` is what it
+    complains of, if it says so; `fix` is what the provider's own side knows to do about it.
     """
 
     identity: str
@@ -38,27 +50,31 @@ class Refusal:
     codes: frozenset[str] = frozenset()
     headers: Mapping[str, str] = field(default_factory=dict)
     sent: bool = True
+    parameter: str = ""
+    fix: str = ""
 
 
 def translate(refusal: Refusal, now: float) -> WorldError:
     """PromptTooLong or another WorldError; `now` is Unix time.
 
     Time-outs, lost connections, 408, 409, 425, 429 and 5xx are passing; an empty account (also said as a 429 or a 400)
-    and all other refusals are not. A refused key, an empty account and a missing model halt. Only what timed out or
-    broke off may have been billed.
+    and all other refusals are not. A refused key, an empty account and a missing model halt. What broke off after the
+    request had been sent, or timed out at the provider, may have been billed; a refusal is not.
     """
-    if refusal.status is None:
-        return WorldError(f"{refusal.identity}: {refusal.message}", passing=True, maybe_billed=refusal.sent)
+    who, message = refusal.identity, refusal.message
     if _is_too_long(refusal):
-        return PromptTooLong(refusal.identity, refusal.message)
+        return PromptTooLong(who, message)
+    empty = _is_out_of_credit(refusal)
+    if refusal.status is None:
+        passing = not empty and not refusal.codes & _FOR_GOOD
+        return WorldError(f"{who}: {message}", passing=passing, halts=empty, maybe_billed=refusal.sent)
     if refusal.status == _UNAUTHORIZED:
         # The provider's message quotes parts of the key: it is not repeated.
-        words = f"{refusal.identity}: 401: the key was refused; {_fix_key(refusal.key_name)}"
-        return WorldError(words, passing=False, halts=True)
-    empty = _is_out_of_credit(refusal)
+        message = "the key was refused"
     passing = (refusal.status in _PASSING or refusal.status >= _SERVER_FAULT) and not empty
+    fix = refusal.fix or _find_fix(refusal, empty)
     return WorldError(
-        f"{refusal.identity}: {refusal.status}: {refusal.message}{_hint(refusal)}",
+        f"{who}: {refusal.status}: {message}" + (f"\n  fix: {fix}" if fix else ""),
         passing=passing,
         retry_after=read_retry_after(refusal.headers, now) if passing else None,
         halts=empty or refusal.status in _HALTING,
@@ -88,7 +104,7 @@ def broken_stream(identity: str, what: str) -> WorldError:
 
 def _is_too_long(refusal: Refusal) -> bool:
     words = refusal.message.casefold()
-    by_words = refusal.status in (400, 413) and any(phrase in words for phrase in _TOO_LONG_WORDS)
+    by_words = refusal.status == _BAD_REQUEST and any(phrase in words for phrase in _TOO_LONG_WORDS)
     return bool(refusal.codes & _TOO_LONG) or by_words
 
 
@@ -97,13 +113,14 @@ def _is_out_of_credit(refusal: Refusal) -> bool:
     return bool(refusal.codes & _NO_CREDIT) or any(phrase in words for phrase in _NO_CREDIT_WORDS)
 
 
-def _hint(refusal: Refusal) -> str:
-    """What helps against a refused sampling parameter."""
-    words = refusal.message.casefold()
-    if refusal.status == 400 and any(word in words for word in _SAMPLING_WORDS):
-        return "\n  fix: if this model refuses temperature or seed, set send_sampling: false"
+def _find_fix(refusal: Refusal, empty: bool) -> str:
+    if refusal.status in (_UNAUTHORIZED, _FORBIDDEN):
+        key = refusal.key_name
+        return f"check the key in ${key}" if key else "name the variable that holds the key in api_key_env"
+    if refusal.status == _EMPTY_ACCOUNT or empty:
+        return "add credit to the provider's account, then resume"
+    if refusal.status == _NOT_FOUND:
+        return "check the name of the model and base_url"
+    if refusal.status == _BAD_REQUEST and _SAMPLING.search(refusal.parameter or refusal.message):
+        return "set send_sampling: false for this model: it refuses what steers sampling"
     return ""
-
-
-def _fix_key(key_name: str) -> str:
-    return f"check the key in ${key_name}" if key_name else "name the variable that holds the key in api_key_env"

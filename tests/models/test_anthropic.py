@@ -223,7 +223,7 @@ def refusal(kind: str, words: str) -> dict[str, Any]:
         (400, "invalid_request_error", "Your credit balance is too low", False, True),
         (401, "authentication_error", f"invalid x-api-key {KEY}", False, True),
         (402, "billing_error", "pay", False, True),
-        (403, "permission_error", "no", False, False),
+        (403, "permission_error", "no", False, True),
         (404, "not_found_error", "model: claude-nope", False, True),
         (413, "request_too_large", "too large", False, False),
         (429, "rate_limit_error", "slow down", True, False),
