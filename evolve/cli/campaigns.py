@@ -165,6 +165,7 @@ def _answer(campaign: str, answer: str, as_json: bool) -> None:
 
 def cancel(campaign: str, json_: JsonFlag = False) -> None:
     """End a campaign that is not running; what it measured stays."""
+    from evolve.campaign.session import settle_dead
     from evolve.core.errors import UserError
     from evolve.store import open_home
 
@@ -173,5 +174,6 @@ def cancel(campaign: str, json_: JsonFlag = False) -> None:
         if row.status in ("finished", "cancelled"):
             raise UserError(f"campaign {campaign} is already {row.status}")
         with home.campaigns.lock(campaign):
+            settle_dead(home, campaign)
             home.campaigns.set_status(campaign, "cancelled")
         emit(json_, {"campaign": campaign, "status": "cancelled"}, [f"{campaign}: cancelled"])

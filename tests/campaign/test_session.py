@@ -20,6 +20,7 @@ from evolve.campaign.run import load_inputs, resume_campaign, start_campaign
 from evolve.campaign.session import open_session, settle_dead
 from evolve.core.errors import BudgetExceeded, UserError
 from evolve.core.messages import ModelRequest
+from evolve.report.reconcile import reconcile
 from evolve.store import Home, open_home
 from tests.e2e.conftest import write_project
 
@@ -74,6 +75,22 @@ def test_calls_of_a_killed_process_stay_charged_at_their_bounds_and_the_ledger_s
     assert Decimal(str(row.detail["charged_usd"])) == before.usd
     assert {call.state for call in home.journal.iter("c")} == {"abandoned"}
     assert Books(home, "c", Caps(), PriceBook()).spend() == before
+    home.close()
+
+
+def test_cancelling_settles_what_a_killed_process_left(tmp_path: Path) -> None:
+    place = tmp_path / "home"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "EVOLVE_HOME": str(place)}
+    child = subprocess.Popen([sys.executable, "-c", HANGING, str(place)], env=environment, stdout=subprocess.PIPE)
+    assert child.stdout is not None and child.stdout.readline() == b"asked\n"
+    child.kill()
+    child.communicate()
+    command = [sys.executable, "-m", "evolve.cli", "cancel", "c"]
+    assert subprocess.run(command, env=environment, capture_output=True, timeout=60).returncode == 0
+    home = open_home(place)
+    assert home.campaigns.get("c").status == "cancelled"
+    assert {call.state for call in home.journal.iter("c")} == {"abandoned"}
+    assert reconcile(home) == []
     home.close()
 
 
