@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from anthropic import AnthropicError, APIError, APIStatusError, AsyncAnthropic
+from anthropic import (
+    AnthropicError,
+    APIError,
+    APIStatusError,
+    AsyncAnthropic,
+    DefaultAsyncHttpxClient,
+    transform_schema,
+)
 from pydantic import BaseModel
 
-from evolve.core.messages import Capability, ModelReply, ModelRequest, OnText
+from evolve.core.messages import Capability, ModelReply, ModelRequest
 from evolve.models import anthropic_wire as wire
+from evolve.models.anthropic_stream import BrokenStream, collect
 from evolve.models.endpoint import Endpoint
+from evolve.models.held_back import HeldBack
 from evolve.models.needs import refuse_unable
 from evolve.models.refusals import Refusal, broken_answer, broken_stream, translate, was_sent
 
-LONG_ANSWER = 16_000
+_NO_KEY = "none"
+LONG_ANSWER = 8_192
 """Above so many tokens an answer is streamed whoever listens: the SDK refuses to wait for it in one piece."""
 
 
@@ -31,9 +41,7 @@ class AnthropicModel:
         self._endpoint = endpoint
         self._cache = cache
         self._clock = clock
-        self._client = AsyncAnthropic(
-            api_key=endpoint.key, base_url=endpoint.base_url, timeout=endpoint.timeout_seconds, max_retries=0
-        )
+        self._client = _connect(endpoint)
 
     @property
     def identity(self) -> str:
@@ -63,31 +71,36 @@ class AnthropicModel:
 
     async def _ask(self, request: ModelRequest) -> Mapping[str, Any]:
         """The decoded message. The SDK's own errors carry the request, and with it the key: they end here."""
-        body = wire.write_body(request, self._endpoint, cache=self._cache)
-        create = cast(Any, self._client.messages.create)
-        begun = False
+        body = wire.write_body(_fit_schema(request), self._endpoint, cache=self._cache)
+        limit = self._endpoint.timeout_seconds
         try:
-            if request.on_text is None and request.max_tokens <= LONG_ANSWER:
-                answer = await create(**body)
-            else:
-                stream = await create(**body, stream=True)
-                begun = True
-                answer = await _collect(stream, request.on_text)
-        except _BrokenStream as fault:
+            async with asyncio.timeout(limit):
+                if request.on_text is None and request.max_tokens <= LONG_ANSWER:
+                    return await self._fetch(body)
+                return await self._follow(body, request)
+        except TimeoutError:
+            raise broken_stream(self.identity, f"no whole answer within {limit:g} s") from None
+        except BrokenStream as fault:
             raise broken_stream(self.identity, self._endpoint.hide(str(fault))) from None
         except AnthropicError as fault:
-            if begun:
-                raise broken_stream(self.identity, self._endpoint.hide(f"the stream broke: {fault}")) from None
             raise translate(self._describe(fault), self._clock()) from None
-        except Exception as fault:
-            if not begun:
-                raise
-            raise broken_stream(self.identity, f"the stream broke: {type(fault).__name__}") from None
-        if isinstance(answer, BaseModel):
-            return answer.model_dump()
-        if isinstance(answer, Mapping):
-            return answer
-        raise broken_answer(self.identity, "the endpoint did not answer with JSON")
+
+    async def _fetch(self, body: dict[str, Any]) -> Mapping[str, Any]:
+        try:
+            answer = await cast(Any, self._client.messages.create)(**body)
+        except ValueError as fault:  # the SDK lets a body that is no JSON through
+            raise broken_answer(self.identity, f"the endpoint did not answer with JSON: {fault}") from None
+        if not isinstance(answer, BaseModel):
+            raise broken_answer(self.identity, "the endpoint did not answer with JSON")
+        return answer.model_dump()
+
+    async def _follow(self, body: dict[str, Any], request: ModelRequest) -> Mapping[str, Any]:
+        """The message put together from its events; the follower never hears past a stop text that is applied here."""
+        stream = await cast(Any, self._client.messages.create)(**body, stream=True)
+        async with stream:
+            if "text/event-stream" not in stream.response.headers.get("content-type", ""):
+                raise broken_answer(self.identity, "the endpoint did not answer with a stream")
+            return await collect(stream, HeldBack(wire.white_stops(request.stop)), request.on_text)
 
     def _describe(self, fault: AnthropicError) -> Refusal:
         endpoint = self._endpoint
@@ -100,50 +113,29 @@ class AnthropicModel:
         return described
 
 
-class _BrokenStream(Exception):
-    """A stream that ended before its message did."""
+def _connect(endpoint: Endpoint) -> AsyncAnthropic:
+    """The SDK's client. It follows no redirect, which would carry the key elsewhere, and reports to nobody."""
+    # The SDK sends the key as a bearer; most imitators know the API's older header alone.
+    headers = {"x-api-key": endpoint.key} if endpoint.key and endpoint.base_url != wire.OFFICIAL_URL else {}
+    return AsyncAnthropic(
+        api_key=endpoint.key or _NO_KEY,
+        base_url=endpoint.base_url,
+        timeout=endpoint.timeout_seconds,
+        max_retries=0,
+        default_headers=headers,
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+        open_telemetry=False,
+    )
 
 
-async def _collect(stream: AsyncIterator[Any], tell: OnText | None) -> dict[str, Any]:
-    """The whole message out of its events, usage included."""
-    message: dict[str, Any] = {}
-    texts: dict[int, str] = {}
-    async for event in stream:
-        if event.type == "message_start":
-            message = event.message.model_dump()
-        elif event.type == "content_block_start":
-            message["content"].append(event.content_block.model_dump())
-            texts[event.index] = ""
-        elif event.type == "content_block_delta":
-            _add_delta(message, texts, event, tell)
-        elif event.type == "content_block_stop":
-            _close_block(message["content"][event.index], texts.get(event.index, ""))
-        elif event.type == "message_delta":
-            message["stop_reason"] = event.delta.stop_reason
-            told = {name: value for name, value in event.usage.model_dump().items() if value is not None}
-            message["usage"] |= told
-        elif event.type == "message_stop":
-            return message
-    raise _BrokenStream("the stream ended before the answer did")
-
-
-def _add_delta(message: dict[str, Any], texts: dict[int, str], event: Any, tell: OnText | None) -> None:
-    block = message["content"][event.index]
-    if event.delta.type == "text_delta":
-        block["text"] += event.delta.text
-        if tell is not None and event.delta.text:
-            tell(event.delta.text)
-    elif event.delta.type == "input_json_delta":
-        texts[event.index] += event.delta.partial_json
-
-
-def _close_block(block: dict[str, Any], text: str) -> None:
-    """A tool's input arrives as pieces of JSON text."""
-    if block["type"] == "tool_use" and text:
-        try:
-            block["input"] = json.loads(text)
-        except ValueError as fault:
-            raise _BrokenStream(f"a tool call's input is not JSON: {fault}") from fault
+def _fit_schema(request: ModelRequest) -> ModelRequest:
+    """The schema as the API takes it, closed and without bounds; one that the SDK cannot fit is left for the API."""
+    if request.json_schema is None:
+        return request
+    try:
+        return dataclasses.replace(request, json_schema=transform_schema(dict(request.json_schema)))
+    except (LookupError, TypeError, ValueError, AttributeError, AssertionError):
+        return request
 
 
 def _codes(fault: APIStatusError) -> frozenset[str]:

@@ -8,10 +8,12 @@ from typing import Any
 
 from evolve.core.messages import FinishReason, Message, ModelReply, ModelRequest, ToolCall
 from evolve.models.endpoint import Endpoint
+from evolve.models.held_back import find_stop
 from evolve.models.usage import usage_of
 
 OFFICIAL_URL = "https://api.anthropic.com"
 _CACHED = {"type": "ephemeral"}
+_EMPTY = {"type": "text", "text": "(empty)"}
 _CHOICES: Mapping[str, Mapping[str, str]] = {
     "auto": {"type": "auto"},
     "none": {"type": "none"},
@@ -32,12 +34,11 @@ def write_body(request: ModelRequest, endpoint: Endpoint, *, cache: bool) -> dic
     body: dict[str, Any] = {
         "model": endpoint.model,
         "max_tokens": request.max_tokens,
-        "messages": _turns([m for m in request.messages if m.role != "system"]),
+        "messages": _closed(_turns([m for m in request.messages if m.role != "system"])),
     }
     system = "\n\n".join(m.content for m in request.messages if m.role == "system")
     if system:
-        block: dict[str, Any] = {"type": "text", "text": system}
-        body["system"] = [block | ({"cache_control": _CACHED} if cache else {})]
+        body["system"] = [_text(system) | ({"cache_control": _CACHED} if cache else {})]
     if endpoint.sampling:
         # The SDK has dropped this parameter with the newest models; the older ones still take it.
         body["extra_body"] = {"temperature": min(1.0, request.temperature)}
@@ -61,9 +62,10 @@ def read_answer(answer: Mapping[str, Any], request: ModelRequest) -> ModelReply:
         elif block["type"] == "tool_use":
             calls.append(ToolCall(block["id"], block["name"], json.dumps(block["input"], ensure_ascii=False)))
     raw = answer.get("usage") or {}
-    cut, stopped = _cut_at_white_stops(text, request.stop)
+    end = find_stop(text, white_stops(request.stop))
+    stopped = end is not None
     return ModelReply(
-        cut,
+        text[:end],
         usage=usage_of("anthropic", raw),
         finish_reason="stop" if stopped else _FINISH.get(answer["stop_reason"] or "", "other"),
         tool_calls=tuple(calls),
@@ -83,13 +85,28 @@ def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return turns
 
 
+def _closed(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The API wants a user's turn first, and no white space at the end of an assistant's turn that it continues."""
+    if not turns or turns[0]["role"] == "assistant":
+        turns = [{"role": "user", "content": [_EMPTY]}, *turns]
+    last = turns[-1]["content"][-1]
+    if turns[-1]["role"] == "assistant" and last["type"] == "text":
+        last["text"] = last["text"].rstrip() or _EMPTY["text"]
+    return turns
+
+
+def _text(text: str) -> dict[str, Any]:
+    """A block of text in what UTF-8 can hold."""
+    return {"type": "text", "text": text.encode("utf-8", "replace").decode("utf-8")}
+
+
 def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
-        return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}]
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content.strip() else []
+        return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": _text(message.content)["text"]}]
+    blocks: list[dict[str, Any]] = [_text(message.content)] if message.content.strip() else []
     for call in message.tool_calls:
         blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": _arguments(call)})
-    return blocks or [{"type": "text", "text": "(empty)"}]
+    return blocks or [dict(_EMPTY)]
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
@@ -110,7 +127,6 @@ def _tools(request: ModelRequest, cache: bool) -> list[dict[str, Any]]:
     return tools
 
 
-def _cut_at_white_stops(text: str, stops: tuple[str, ...]) -> tuple[str, bool]:
+def white_stops(stops: tuple[str, ...]) -> tuple[str, ...]:
     """Stop texts of white space alone are refused by the API, so they are applied here."""
-    places = [at for stop in stops if stop and not stop.strip() and (at := text.find(stop)) >= 0]
-    return (text[: min(places)], True) if places else (text, False)
+    return tuple(stop for stop in stops if stop and not stop.strip())

@@ -16,10 +16,11 @@ from evolve.core.errors import WorldError
 from evolve.core.messages import Capability, ModelReply, ModelRequest, OnText
 from evolve.models import openai_responses as responses
 from evolve.models import openai_wire as wire
+from evolve.models.held_back import HeldBack
 from evolve.models.labels import check_labels
 from evolve.models.openai_endpoint import OpenAIEndpoint
 from evolve.models.openai_faults import AnswerFailed, Fault, describe_unreadable, translate_fault
-from evolve.models.openai_streams import ChatStream, Gathering, HeldBack, ResponsesStream
+from evolve.models.openai_streams import ChatStream, Gathering, ResponsesStream
 from evolve.models.refusals import was_sent
 
 _NO_KEY = "none"

@@ -6,11 +6,12 @@ no stop sequences; the last are cut here, so the reply ends where it should, alt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from evolve.core.errors import UserError
 from evolve.core.messages import Capability, FinishReason, Message, ModelReply, ModelRequest, ToolCall
+from evolve.models.held_back import find_stop
 from evolve.models.openai_endpoint import OpenAIEndpoint
 from evolve.models.openai_faults import AnswerFailed
 from evolve.models.openai_wire import read_text, read_usage
@@ -69,12 +70,6 @@ def read_answer(answer: Mapping[str, Any], request: ModelRequest) -> ModelReply:
         tool_calls=calls,
         raw_usage=raw,
     )
-
-
-def find_stop(text: str, stops: Iterable[str]) -> int | None:
-    """Where the stop sequence begins that is whole first, as if writing had ended with it; None where there is none."""
-    ends = [(at + len(stop), at) for stop in stops if stop and (at := text.find(stop)) >= 0]
-    return min(ends)[1] if ends else None
 
 
 def _read_finish(answer: Mapping[str, Any], parts: list[Any], called: bool) -> FinishReason:

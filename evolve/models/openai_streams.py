@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from evolve.models.openai_faults import AnswerFailed
-from evolve.models.openai_responses import find_stop
 from evolve.models.openai_wire import read_text
 
 _DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
@@ -91,30 +90,3 @@ class ResponsesStream:
     def answer(self) -> dict[str, Any] | None:
         """The response of the last event."""
         return self._response
-
-
-class HeldBack:
-    """Text on its way to a follower, who must not hear a stop sequence, nor the beginning of what may become one."""
-
-    def __init__(self, stops: tuple[str, ...]) -> None:
-        self._stops = tuple(stop for stop in stops if stop)
-        self._held = ""
-        self._over = False
-
-    def pass_on(self, piece: str) -> str:
-        """What may be heard now."""
-        if self._over:
-            return ""
-        text = self._held + piece
-        end = find_stop(text, self._stops)
-        if end is not None:
-            self._over = True
-            self._held = ""
-            return text[:end]
-        keep = max((n for stop in self._stops for n in range(1, len(stop)) if text.endswith(stop[:n])), default=0)
-        self._held = text[len(text) - keep :]
-        return text[: len(text) - keep]
-
-    def rest(self) -> str:
-        """What was held back and has become no stop sequence."""
-        return self._held

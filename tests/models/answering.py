@@ -24,6 +24,8 @@ class Reaction:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     hang: float = 0.0
+    trickle: float = 0.0
+    """seconds before each piece of a stream"""
 
 
 class Answering(ThreadingHTTPServer):
@@ -85,14 +87,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         for piece in reaction.body:
+            if reaction.trickle and self.server.over.wait(reaction.trickle):
+                return
             if piece is BREAK:
                 self.close_connection = True
                 self.connection.close()
                 return
             data = piece.encode()
-            self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-            self.wfile.flush()
-        self.wfile.write(b"0\r\n\r\n")
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+                self.wfile.flush()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.wfile.write(b"0\r\n\r\n")
 
     def log_message(self, *args: object) -> None:
         """Silent."""

@@ -117,7 +117,9 @@ async def test_a_schema_goes_out_as_structured_output(server: Answering, model: 
     server.reactions = [Reaction(message(t.TextBlock(type="text", text='{"a": 1}')))]
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     await model.reply(ModelRequest(REQUEST.messages, json_schema=schema))
-    assert server.asked[0]["output_config"] == {"format": {"type": "json_schema", "schema": schema}}
+    sent = server.asked[0]["output_config"]["format"]
+    assert sent["type"] == "json_schema" and sent["schema"]["properties"] == schema["properties"]
+    assert sent["schema"]["additionalProperties"] is False
 
 
 @pytest.mark.parametrize(
@@ -168,6 +170,48 @@ async def test_a_stream_is_heard_in_pieces_and_counted_exactly(server: Answering
     assert reply.finish_reason == "tool_calls"
     assert reply.usage == Usage(100, 7, cached_tokens=60, cache_write_tokens=30)
     assert server.asked[0]["stream"] is True
+
+
+async def test_a_follower_never_hears_past_a_stop_text_of_white_space(server: Answering, model: AnthropicModel) -> None:
+    server.reactions = [Reaction(events(stream("one", "\ntw", "o"), named=True))]
+    heard: list[str] = []
+    reply = await model.reply(ModelRequest(REQUEST.messages, stop=("\n",), on_text=heard.append))
+    assert ("".join(heard), reply.text, reply.finish_reason) == ("one", "one", "stop")
+
+
+async def test_a_stream_that_trickles_ends_with_the_limit_of_the_whole_call(server: Answering) -> None:
+    server.reactions = [Reaction(events(stream("a", "b", "c", "d", "e", "f"), named=True), trickle=0.3)]
+    slow = model_at(server, timeout_seconds=0.8)
+    with pytest.raises(WorldError, match=r"within 0\.8 s") as caught:
+        await slow.reply(ModelRequest(REQUEST.messages, on_text=lambda _: None))
+    await slow.close()
+    assert caught.value.maybe_billed
+
+
+async def test_a_whole_answer_where_a_stream_was_asked_is_not_asked_for_again(
+    server: Answering, model: AnthropicModel
+) -> None:
+    server.reactions = [Reaction(message())]
+    with pytest.raises(WorldError, match="stream") as caught:
+        await model.reply(ModelRequest(REQUEST.messages, on_text=lambda _: None))
+    assert caught.value.maybe_billed and not caught.value.passing
+
+
+async def test_no_redirect_carries_the_key_away(server: Answering, model: AnthropicModel) -> None:
+    with serving() as elsewhere:
+        elsewhere.reactions = [Reaction(message())]
+        server.reactions = [Reaction({}, 307, {"location": f"{elsewhere.address}/v1/messages"})]
+        with pytest.raises(WorldError):
+            await model.reply(REQUEST)
+        assert elsewhere.asked == []
+
+
+async def test_turns_that_the_api_would_refuse_are_mended(server: Answering, model: AnthropicModel) -> None:
+    server.reactions = [Reaction(message())]
+    await model.reply(ModelRequest((Message("assistant", "The answer is \ud800: "),)))
+    first, last = server.asked[0]["messages"]
+    assert (first["role"], last["role"]) == ("user", "assistant")
+    assert last["content"][0]["text"] == "The answer is ?:"
 
 
 async def test_a_very_long_answer_is_streamed_though_nobody_listens(server: Answering, model: AnthropicModel) -> None:

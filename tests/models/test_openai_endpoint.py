@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.core.errors import UserError
+from evolve.models.held_back import HeldBack, find_stop
 from evolve.models.openai_endpoint import OFFICIAL_URL, OpenAIEndpoint
-from evolve.models.openai_responses import find_stop
-from evolve.models.openai_streams import HeldBack
 
 
 def test_the_identity_differs_only_where_answers_could() -> None:
