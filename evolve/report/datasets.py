@@ -27,7 +27,7 @@ def dataset_document(dataset: Dataset, report: LoadReport, home: Home | None, al
         "notes": list(report.notes),
         "alpha": alpha,
         "alpha_left": left,
-        "heldout_looked_at": sum(value > 0 for value in spent.values()),
+        "heldout_spent": sum(value > 0 for value in spent.values()),
     }
 
 
@@ -56,7 +56,7 @@ def dataset_lines(document: Mapping[str, Any]) -> list[str]:
             lines.append(f"         {shown}{' …' if len(split['tags']) > 8 else ''}")
     lines.append(
         f"error budget of heldout: {100 * document['alpha_left']:.2g} of {100 * document['alpha']:.2g} in 100 left; "
-        f"{document['heldout_looked_at']} of its cases were looked at in this home"
+        f"{document['heldout_spent']} of its cases have spent some in this home"
     )
     return lines + left_out_lines(document)
 
