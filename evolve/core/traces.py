@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import StrEnum
 
 from evolve.core.hashing import JSONValue
 from evolve.core.messages import Usage
+
+EXACT = Context(prec=60)
+"""Sums of money without rounding; the default context would round after 28 digits."""
 
 
 class RunStatus(StrEnum):
@@ -48,7 +51,7 @@ class Spend:
         return Spend(
             self.calls + other.calls,
             self.usage + other.usage,
-            self.usd + other.usd,
+            EXACT.add(self.usd, other.usd),
             self.unpriced_calls + other.unpriced_calls,
         )
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from evolve.books import Amount, Budget, Caps
 from evolve.core.errors import BudgetExceeded, UserError
+from evolve.core.traces import Spend
 
 BOUNDS = st.tuples(st.decimals("0", "0.5", places=9), st.integers(0, 500))
 SHARES = st.decimals("0", "1", places=9)
@@ -179,3 +180,8 @@ def test_a_figure_that_could_switch_a_cap_off_is_refused(usd: str) -> None:
         Caps(usd=Decimal(usd))
     with pytest.raises(ValueError):
         Amount(1, Decimal(usd))
+
+
+def test_sums_of_spending_are_as_exact_as_the_budget() -> None:
+    large, small = Decimal(10) ** 20, Decimal(1).scaleb(-20)
+    assert (Spend(usd=large) + Spend(usd=small)).usd == Decimal("100000000000000000000.00000000000000000001")

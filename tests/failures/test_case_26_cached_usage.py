@@ -78,6 +78,15 @@ NAMES = [
 ]  # fmt: skip
 
 
+UNSOUND = [
+    Usage(),
+    Usage(5, 1, cached_tokens=9),
+    Usage(5, 1, 0, 2, 3),
+    Usage(-1, 5),
+    *(Usage(odd, 5) for odd in (None, "7", [], True, 1.5, float("nan"), 10**30)),  # type: ignore[arg-type]
+]
+
+
 class Odd:
     """A provider whose usage record is whatever it is."""
 
@@ -100,7 +109,7 @@ def test_any_usage_record_is_sound_counts_or_not_reported(provider: str, raw: di
     assert min(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens) >= 0
 
 
-@pytest.mark.parametrize("usage", [Usage(), Usage(5, 1, cached_tokens=9), Usage(5, 1, 0, 2, 3), Usage(-1, 5)])
+@pytest.mark.parametrize("usage", UNSOUND)
 async def test_impossible_or_missing_usage_is_charged_at_the_bound_and_says_so(home: Home, usage: Usage) -> None:
     books = Books(home, "c", Caps(calls=9), PriceBook())
     request = ModelRequest((Message("user", "q" * 100),), max_tokens=50)
