@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Literal
 
+from evolve.books.recorded import RecordedStop
+from evolve.core.errors import WorldError
 from evolve.core.hashing import JSONValue, sha256_hex
 from evolve.core.messages import ModelReply, ModelRequest, ToolCall, Usage
 from evolve.core.redact import Redactor
@@ -20,6 +22,8 @@ JournalMode = Literal["full", "hash", "off"]
 MODES: tuple[JournalMode, ...] = ("full", "hash", "off")
 """From the one that keeps most to the one that keeps least."""
 REDACTED = "the reply holds a secret: kept redacted, never replayed"
+LOST = "no answer came, and it may have been billed: charged at its bound"
+_HALTS = " (halts)"
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Keeping:
 
     def failure(self, error: Exception) -> str:
         """What may be said about an error, whose text can hold a request or a reply."""
-        name = type(error).__name__
+        name = type(error).__name__ + (_HALTS if isinstance(error, WorldError) and error.halts else "")
         return storable(self.redactor.text(f"{name}: {error}"), _LONGEST_NOTE) if self.mode == "full" else name
 
     def reply_hash(self, reply: ModelReply) -> str:
@@ -94,3 +98,13 @@ def read_reply(document: JSONValue) -> ModelReply:
     """The reply that was kept."""
     calls = tuple(ToolCall(*call) for call in document.get("tool_calls", ()))
     return ModelReply(**{**document, "usage": Usage(*document["usage"]), "tool_calls": calls})
+
+
+def read_failure(note: str) -> WorldError:
+    """The error that `Keeping.failure` wrote down, to be raised again: one that stopped the campaign stops it again."""
+    if note == LOST:
+        return WorldError(note, passing=False)
+    name, _, text = note.partition(": ")
+    if name == "UserError" or name.endswith(_HALTS):
+        return RecordedStop(text)
+    return WorldError(text or note, passing=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from evolve.books.accounts import Account, Accounts
 from evolve.books.billing import Charge, bill, bound_charge
 from evolve.books.budget import Amount, Budget, Reservation
-from evolve.books.documents import Keeping
+from evolve.books.documents import LOST, Keeping, read_failure
 from evolve.books.occurrences import Occurrences
 from evolve.books.owner import Owner
 from evolve.books.prices import PriceBook
@@ -24,7 +24,6 @@ from evolve.core.waiting import waiting
 from evolve.store import CallEnd, CallStart, JournalStore
 
 _ABANDONED = "cancelled in flight: charged at its bound"
-_LOST = "no answer came, and it may have been billed: charged at its bound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,7 @@ class BookedModel:
         self._keeping = keeping
         self._occurrences = Occurrences()
         self._spend = Spend()
+        self._counted: set[str] = set()
         self._account = Account(owner.role, owner.loop, owner.candidate)
         who = [owner.campaign, owner.loop, owner.candidate, owner.case, owner.repetition, owner.role, inner.identity]
         self._prefix = hashlib.sha256(canonical_json(who))
@@ -71,7 +71,7 @@ class BookedModel:
 
     @property
     def spend(self) -> Spend:
-        """What the calls through this wrapper cost, replayed ones at their first price."""
+        """What the calls through this wrapper cost, with what was lost on them; replayed ones at their first price."""
         return self._spend
 
     async def close(self) -> None:
@@ -83,6 +83,7 @@ class BookedModel:
         with self._occurrences.take(request.step, request_hash) as occurrence:
             key = self._key(request.step, occurrence, request_hash)
             async with self._desk.replies.turn(key):
+                self._count_lost(key)
                 earlier = self._desk.replies.find(key)
                 if earlier is not None:
                     reply, spend = earlier
@@ -113,7 +114,7 @@ class BookedModel:
             end = self._end(start, bound, reply)
         except EvolveError as error:
             if isinstance(error, WorldError) and error.maybe_billed:
-                self._abandon(start, reservation, bound, _LOST)
+                self._desk.replies.lose(key, self._abandon(start, reservation, bound, LOST))
             else:
                 self._fail(start, reservation, self._keeping.failure(error))
             raise
@@ -150,8 +151,8 @@ class BookedModel:
         row = self._desk.replies.failure(key)
         if row is not None and row.note == _ABANDONED:  # what cancels a call is the time limit of its run
             return TimeoutError(row.note)
-        if row is not None and (row.state == "failed" or row.note == _LOST):
-            return WorldError(row.note, passing=False)
+        if row is not None and (row.state == "failed" or row.note == LOST):
+            return read_failure(row.note)
         return NotRecorded(self._owner, request.step, request_hash)
 
     def _key(self, step: str, occurrence: int, request_hash: str) -> str:
@@ -198,10 +199,17 @@ class BookedModel:
         self._desk.budget.release(reservation)
         self._desk.journal.post_end(CallEnd(start.id, "failed", note=why))
 
-    def _abandon(self, start: CallStart, reservation: Reservation, bound: Charge, why: str) -> None:
+    def _abandon(self, start: CallStart, reservation: Reservation, bound: Charge, why: str) -> Spend:
         end = CallEnd(start.id, "abandoned", bound.usage, bound.usd, note=why)
         self._settle(reservation, end)
         self._desk.journal.post_end(end)
+        return end.spend
+
+    def _count_lost(self, key: str) -> None:
+        """What others lost on this call before: so a run costs the same at first, after a resume and in a replay."""
+        if key not in self._counted:
+            self._counted.add(key)
+            self._spend = self._spend + self._desk.replies.lost(key)
 
     def _settle(self, reservation: Reservation, end: CallEnd) -> None:
         spend = end.spend

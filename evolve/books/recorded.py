@@ -26,6 +26,13 @@ class NotRecorded(WorldError):
         )
 
 
+class RecordedStop(WorldError):
+    """What stopped the recorded campaign at this call stops its replay too."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, passing=False, halts=True)
+
+
 @dataclass(frozen=True)
 class RecordedModel:
     """Identity and capabilities of a model that a campaign ran on."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from evolve.books.documents import REDACTED, read_reply
+from evolve.books.documents import LOST, REDACTED, read_reply
 from evolve.core.messages import ModelReply
 from evolve.core.traces import Spend
 from evolve.store import CallEnd, CallRow, JournalStore
@@ -19,6 +19,7 @@ class Replies:
         self._journal = journal
         self._ends: dict[str, CallRow] = {}
         self._ids: dict[str, str] = {}
+        self._lost: dict[str, Spend] = {}
         self.redacted = 0
         """How many replies are kept without the secrets in them. They are not what the model said: never replayed."""
         self._busy: dict[str, asyncio.Event] = {}
@@ -29,6 +30,8 @@ class Replies:
             self._remember(row.key, row.id, row.note)
         elif row.state in ("failed", "abandoned"):
             self._ends[row.key] = row
+        if row.state == "abandoned" and row.note == LOST:
+            self.lose(row.key, row.spend)
 
     def took(self, key: str, end: CallEnd) -> None:
         """From now on a kept reply answers for `key`; the first one stays."""
@@ -46,6 +49,14 @@ class Replies:
         id = self._ids.get(key)
         row = self._journal.get(id) if id is not None else None
         return (read_reply(self._journal.reply(row.id)), row.spend) if row is not None else None
+
+    def lose(self, key: str, spend: Spend) -> None:
+        """Takes note of an attempt for `key` that was charged although no answer came."""
+        self._lost[key] = self.lost(key) + spend
+
+    def lost(self, key: str) -> Spend:
+        """What such attempts have cost so far."""
+        return self._lost.get(key, Spend())
 
     def failure(self, key: str) -> CallRow | None:
         """How the last attempt of an earlier run ended that got no reply for `key`."""

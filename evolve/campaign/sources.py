@@ -28,9 +28,10 @@ def keep_sources(inputs: CampaignInputs, home: Home, path: Path) -> dict[str, di
 
 
 def source_files(inputs: CampaignInputs, path: Path) -> dict[str, Path]:
-    """The campaign file, its cases and, where there is one, its scorer."""
+    """The campaign file, its cases and, where there is one, its scorer with the files that it names."""
     config = inputs.config
     files = {CAMPAIGN_FILE: path, CASES_FILE: inputs.root / config.data.cases}
     if isinstance(config.scorer, CustomOptions):
         files[SCORER_FILE] = inputs.root / config.scorer.path
+        files |= {f"{SCORER_FILE}:{name}": inputs.root / name for name in config.scorer.files}
     return files

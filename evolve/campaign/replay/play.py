@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from evolve import __version__
-from evolve.books import NotRecorded, RecordedModel
+from evolve.books import NotRecorded, RecordedModel, RecordedStop
 from evolve.campaign.context import CampaignInputs, Recording
 from evolve.campaign.observe import Observer
 from evolve.campaign.replay.difference import first_difference
+from evolve.campaign.replay.intact import first_change
 from evolve.campaign.replay.record import (
     CAMPAIGN,
     HARNESS,
@@ -58,12 +59,23 @@ async def play(folder: Path, observe: Observer) -> Replayed:
         put_in(home, read_rows(folder / ROWS))
         ended = await _run(folder, record, expected, home, observe)
         found = outcome_of(home, record.campaign, record.portfolio)
-    if ended is not None and not (isinstance(ended, NotRecorded) and expected.status in UNFINISHED):
-        return Replayed(record, expected, _stopped(ended, expected, found), tuple(notes))
+    if ended is not None and not (isinstance(ended, NotRecorded | RecordedStop) and expected.status in UNFINISHED):
+        difference = _told(folder, record, _stopped(ended, expected, found))
+        return Replayed(record, expected, difference, tuple(notes))
     if expected.status in UNFINISHED:
         notes.append(f"the recording ends where the campaign did: {expected.status}")
         found = found.model_copy(update={"status": expected.status})
-    return Replayed(record, expected, first_difference(expected, found), tuple(notes))
+    return Replayed(record, expected, _told(folder, record, first_difference(expected, found)), tuple(notes))
+
+
+def _told(folder: Path, record: Record, found: str) -> str:
+    """The difference with what may have caused it before it: a changed recording, another engine."""
+    changed = first_change(folder, record)
+    if not found:
+        return changed
+    engine = f"engine {record.engine} recorded it, {__version__} replays it" if record.engine != __version__ else ""
+    reply = changed if "reply of role" in changed else ""
+    return "; ".join(filter(None, (engine, reply, found)))
 
 
 def _stopped(ended: EvolveError, expected: Expected, found: Expected) -> str:

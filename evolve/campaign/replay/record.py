@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evolve.core.errors import UserError
+from evolve.core.hashing import sha256_hex
 from evolve.core.messages import Capability
 from evolve.store.transfer import Line
 
@@ -31,7 +32,7 @@ class RecordedRole(BaseModel):
 
 
 class Record(BaseModel):
-    """What was recorded. `cases` and `scorer` are paths inside the folder."""
+    """What was recorded. `cases` and `scorer` are paths inside the folder; `rows` is the hash of the rows, unpacked."""
 
     model_config = _FORM
 
@@ -42,6 +43,7 @@ class Record(BaseModel):
     cases: str
     scorer: str | None
     models: dict[str, RecordedRole]
+    rows: str = ""
 
 
 class LedgerLine(BaseModel):
@@ -108,6 +110,14 @@ def read_rows(path: Path) -> Iterator[Line]:
                 name, row = json.loads(line)
                 yield name, row
     except (OSError, EOFError, ValueError) as error:
+        raise UserError(f"the recording is damaged: {error}", place=str(path), fix="record it again") from error
+
+
+def rows_digest(path: Path) -> str:
+    """The hash of the unpacked rows: packing depends on the machine. UserError when the file is damaged."""
+    try:
+        return sha256_hex(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError) as error:
         raise UserError(f"the recording is damaged: {error}", place=str(path), fix="record it again") from error
 
 

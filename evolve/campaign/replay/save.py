@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from evolve import __version__
-from evolve.campaign.config import CampaignConfig, read_campaign
+from evolve.books import REDACTED
+from evolve.campaign.config import CampaignConfig
 from evolve.campaign.replay.record import (
     CAMPAIGN,
     EXPECTED,
@@ -19,6 +22,7 @@ from evolve.campaign.replay.record import (
     LedgerLine,
     Record,
     RecordedRole,
+    rows_digest,
     write_document,
     write_packed,
     write_rows,
@@ -26,6 +30,7 @@ from evolve.campaign.replay.record import (
 from evolve.campaign.sources import CAMPAIGN_FILE, CASES_FILE, SCORER_FILE
 from evolve.core.cases import Case
 from evolve.core.errors import UserError
+from evolve.core.yaml_document import parse_document
 from evolve.data import load_cases
 from evolve.evaluate.scorers.custom import CustomOptions
 from evolve.store import Home
@@ -45,10 +50,10 @@ def save_recording(home: Home, campaign: str, folder: Path) -> Record:
     if folder.exists() and any(folder.iterdir()):
         raise UserError("this is not a new or empty folder", place=str(folder), fix="name a new folder")
     _refuse_unkept(home, campaign)
+    _refuse_redacted(home, campaign)
     sources, terms = _sources(home, campaign), _terms(home, campaign)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CAMPAIGN).write_bytes(home.artifacts.get(sources[CAMPAIGN_FILE]["sha"]))
-    config = read_campaign(folder / CAMPAIGN)
+    config = _write_campaign(home, sources, folder)
     cases = _write_cases(home, sources, folder)
     scorer = _write_scorer(home, sources, folder, config)
     write_harness(home.trees.get(_seed(home, campaign)), folder / HARNESS)
@@ -62,12 +67,13 @@ def save_recording(home: Home, campaign: str, folder: Path) -> Record:
         scorer=scorer,
         models=models,
     )
-    write_document(folder / RECORD, record)
     write_document(folder / EXPECTED, outcome_of(home, campaign, config.portfolio.name))
     loaded = load_cases(folder / cases, config.data).cases
     scope = _scope(home, record, loaded)
     write_rows(folder / ROWS, take_out(home, scope))
     write_packed(folder / SECONDS, seconds_of(home, scope))
+    record = record.model_copy(update={"rows": rows_digest(folder / ROWS)})
+    write_document(folder / RECORD, record)
     return record
 
 
@@ -99,6 +105,16 @@ def _refuse_unkept(home: Home, campaign: str) -> None:
         )
 
 
+def _refuse_redacted(home: Home, campaign: str) -> None:
+    redacted = [row.role for row in home.journal.iter(campaign) if REDACTED in row.note]
+    if redacted:
+        raise UserError(
+            f"{len(redacted)} replies of the role {', '.join(sorted(set(redacted)))} held secrets, kept redacted",
+            place=f"campaign:{campaign}",
+            fix="a reply that is not what the model said cannot be replayed: take the secrets out of the cases",
+        )
+
+
 def _sources(home: Home, campaign: str) -> Mapping[str, Any]:
     sources: Mapping[str, Any] = home.campaigns.get(campaign).config.get("sources") or {}
     missing = [name for name in (CAMPAIGN_FILE, CASES_FILE) if not _is_kept(home, sources.get(name))]
@@ -127,6 +143,15 @@ def _seed(home: Home, campaign: str) -> str:
     return home.trees.resolve(str(fingerprints["seed harness"]))
 
 
+def _write_campaign(home: Home, sources: Mapping[str, Any], folder: Path) -> CampaignConfig:
+    """What the campaign file says, without its comments, which may hold anything."""
+    text = home.artifacts.get(sources[CAMPAIGN_FILE]["sha"]).decode("utf-8-sig")
+    config = parse_document(text, CampaignConfig, CAMPAIGN)
+    said = config.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    (folder / CAMPAIGN).write_text(yaml.safe_dump(said, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return config
+
+
 def _write_cases(home: Home, sources: Mapping[str, Any], folder: Path) -> str:
     name = f"cases/{sources[CASES_FILE]['name']}"
     (folder / "cases").mkdir()
@@ -135,19 +160,25 @@ def _write_cases(home: Home, sources: Mapping[str, Any], folder: Path) -> str:
 
 
 def _write_scorer(home: Home, sources: Mapping[str, Any], folder: Path, config: CampaignConfig) -> str | None:
-    """The scorer's path is part of its identity, so the file must stand where it stood."""
+    """The scorer's paths are part of its identity, so its files must stand where they stood."""
     if not isinstance(config.scorer, CustomOptions):
         return None
-    path = Path(config.scorer.path)
-    if path.is_absolute() or ".." in path.parts or SCORER_FILE not in sources:
+    _write_beside(home, sources.get(SCORER_FILE), folder, Path(config.scorer.path), "scorer.path")
+    for name in config.scorer.files:
+        _write_beside(home, sources.get(f"{SCORER_FILE}:{name}"), folder, Path(name), "scorer.files")
+    return str(Path(config.scorer.path))
+
+
+def _write_beside(home: Home, source: Mapping[str, str] | None, folder: Path, path: Path, place: str) -> None:
+    if path.is_absolute() or ".." in path.parts:
         raise UserError(
-            "the scorer stands outside the campaign's folder",
-            place="scorer.path",
-            fix="move it beside the campaign file",
+            f"{path} stands outside the campaign's folder", place=place, fix="move it beside the campaign file"
         )
+    if source is None or not _is_kept(home, source):
+        fix = "run it again; files up to 64 MB are kept"
+        raise UserError(f"{path} was not kept: too large, or run by an older engine", place=place, fix=fix)
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
-    (folder / path).write_bytes(home.artifacts.get(sources[SCORER_FILE]["sha"]))
-    return str(path)
+    (folder / path).write_bytes(home.artifacts.get(source["sha"]))
 
 
 def _scope(home: Home, record: Record, cases: tuple[Case, ...]) -> Scope:
