@@ -70,12 +70,6 @@ class Material:
     notes: tuple[str, ...] = ()
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many cases each split holds, sealed ones too."""
-        seen = {split.value: len(self.dataset[split]) for split in (Split.TRAIN, Split.DEV)}
-        return {**seen, Split.HELDOUT.value: len(self.sealed.for_leak_check())}
-
-    @property
     def dev(self) -> tuple[Case, ...]:
         """The dev cases."""
         return self.dataset[Split.DEV]

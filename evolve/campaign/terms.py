@@ -29,7 +29,6 @@ def _record_data(context: CampaignContext) -> None:
     material = context.material
     detail = {
         "fingerprint": material.dataset_hash,
-        "cases": material.counts,
         "skipped": [{"line": bad.line, "reason": bad.reason} for bad in material.skipped],
         "notes": list(material.notes),
     }

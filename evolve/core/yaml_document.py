@@ -41,7 +41,7 @@ def parse_document(text: str, model: type[M], place: str) -> M:
         raise UserError(f"not valid YAML: {error}", place=place, fix="mend the syntax") from None
     except RecursionError:
         raise UserError("nested too deeply, or within itself", place=place, fix="mend the structure") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:  # the YAML library lets all three out
         raise UserError(f"a value cannot be read: {error}", place=place, fix="quote it if it is a text") from None
     try:
         return model.model_validate(data)

@@ -72,7 +72,7 @@ def _tests(path: Path, max_line_bytes: int, read: RowsRead) -> Numbered:
 def _document_tests(path: Path) -> list[Any]:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"cannot be read: {error}", place=str(path), fix="mend the file") from None
     tests = document.get("tests") if isinstance(document, dict) else document
     if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):

@@ -21,15 +21,17 @@ SCORERS: Mapping[str, str] = {
 """Assertion type → the scorer that grades it here. Case does not count in any `contains`."""
 
 OTHERS = frozenset(
-    """
-    answer-relevance bleu classifier contains-html contains-json contains-sql contains-xml
-    context-faithfulness context-recall context-relevance conversation-relevance cost eval f-score factuality
-    finish-reason fn g-eval gleu guardrails is-html is-json is-refusal is-sql is-valid-function-call
-    is-valid-openai-function-call is-valid-openai-tools-call is-xml javascript latency levenshtein meteor
-    model-graded-closedqa model-graded-factuality moderation perplexity perplexity-score pi python regex
-    rouge-n ruby search-rubric similar starts-with tool-call-f1 trajectory webhook word-count
-    """.split()
-)
+    {
+        "answer-relevance", "bleu", "classifier", "contains-html", "contains-json", "contains-sql",
+        "contains-xml", "context-faithfulness", "context-recall", "context-relevance", "conversation-relevance",
+        "cost", "eval", "f-score", "factuality", "finish-reason", "fn", "g-eval", "gleu", "guardrails",
+        "is-html", "is-json", "is-refusal", "is-sql", "is-valid-function-call", "is-valid-openai-function-call",
+        "is-valid-openai-tools-call", "is-xml", "javascript", "latency", "levenshtein", "meteor",
+        "model-graded-closedqa", "model-graded-factuality", "moderation", "perplexity", "perplexity-score",
+        "pi", "python", "regex", "rouge-n", "ruby", "search-rubric", "similar", "starts-with", "tool-call-f1",
+        "trajectory", "webhook", "word-count"
+    }
+)  # fmt: skip
 """Assertion types without a scorer here; in a table they are told from plain answers by these names."""
 
 TEST_FIELDS = frozenset({"description", "vars", "assert", "options", "metadata", "provider", "providers"})

@@ -10,7 +10,7 @@ from evolve.core.errors import UserError
 from evolve.data.columns import GROUP_COLUMN, Chosen, map_rows
 from evolve.data.folders import SPLIT_COLUMN
 from evolve.data.load import check_rows
-from evolve.data.overlaps import overlapping
+from evolve.data.overlaps import ORDER, overlapping
 from evolve.data.rows import BadRow, Row, RowsRead
 from evolve.data.settings import DataSettings
 
@@ -26,7 +26,7 @@ def sound_rows(
     for row, why in map_rows(read, chosen):
         bad += [why] if why else []
         rows += [] if why else [row]
-    rows, repeated = _once(rows)
+    rows, repeated = _once(read, rows)
     _refuse_equal_ids(source, read, rows)
     grouped = GROUP_COLUMN if any(GROUP_COLUMN in row.values for row in rows) else None
     settings = DataSettings(cases=source.name or ".", skip_bad=True, group_by=grouped)
@@ -38,17 +38,27 @@ def sound_rows(
     return kept, by_line, bad, report.notes
 
 
-def _once(rows: Sequence[Row]) -> tuple[list[Row], list[BadRow]]:
-    """Rows without ids of their own are the same when they ask and expect the same; the first one stays."""
-    seen: dict[str, int] = {}
+def _once(read: RowsRead, rows: Sequence[Row]) -> tuple[list[Row], list[BadRow]]:
+    """Rows without ids of their own are the same when they ask and expect the same.
+
+    One stays: the first in heldout, else in dev, else the first.
+    """
+    keys = ["" if "id" in row.values else _fingerprint(row) for row in rows]
+    best: dict[str, Row] = {}
+    for key, row in zip(keys, rows, strict=True):
+        if key and (key not in best or _rank(row) < _rank(best[key])):
+            best[key] = row
     kept, bad = [], []
-    for row in rows:
-        key = "" if "id" in row.values else _fingerprint(row)
-        if key and seen.setdefault(key, row.line) != row.line:
-            bad.append(BadRow(row.line, f"the same case as row {seen[key]}"))
+    for key, row in zip(keys, rows, strict=True):
+        if key and best[key].line != row.line:
+            bad.append(BadRow(row.line, f"the same case as {read.place(best[key].line)}"))
         else:
             kept.append(row)
     return kept, bad
+
+
+def _rank(row: Row) -> int:
+    return ORDER.get(str(row.values.get(SPLIT_COLUMN)), len(ORDER))
 
 
 def _fingerprint(row: Row) -> str:
