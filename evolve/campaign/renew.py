@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evolve.campaign.config import CampaignConfig
+from evolve.campaign.section import data_section
 from evolve.core.cases import Case, Split
 from evolve.core.errors import UserError
 from evolve.core.hashing import content_hash
-from evolve.data import SplitSettings, load_cases, split_cases
+from evolve.data import DataSettings, SplitSettings, load_cases, split_cases
+from evolve.data.load import check_rows
+from evolve.data.rows import Row, RowsRead
+from evolve.data.write import line_bytes, write_rows
 from evolve.store import Home
 
 FEWEST = 4
@@ -25,7 +28,15 @@ class Renewal:
     file: Path
     fresh: int
     retired: int
-    section: str
+    settings: DataSettings
+    old_fingerprint: str
+    new_fingerprint: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def section(self) -> str:
+        """The `data:` section of the campaign file."""
+        return data_section(self.settings)
 
 
 def renew_heldout(home: Home, config: CampaignConfig, root: Path, fresh_file: Path) -> Renewal:
@@ -36,7 +47,8 @@ def renew_heldout(home: Home, config: CampaignConfig, root: Path, fresh_file: Pa
     report = load_cases(root / config.data.cases, config.data)
     dataset = split_cases(report.cases, config.data.split, report.origins, name=config.name)
     fresh_settings = config.data.model_copy(update={"cases": str(fresh_file), "split": SplitSettings()})
-    fresh = load_cases(fresh_file, fresh_settings).cases
+    loaded = load_cases(fresh_file, fresh_settings)
+    fresh = loaded.cases
     _refuse_overlap(report.cases, fresh, fresh_file)
     _refuse_spent(home, fresh, fresh_file)
     if len(fresh) < FEWEST:
@@ -45,9 +57,14 @@ def renew_heldout(home: Home, config: CampaignConfig, root: Path, fresh_file: Pa
     splits += [(Split.TRAIN, dataset[Split.HELDOUT]), (Split.HELDOUT, tuple(fresh))]
     rows = [_row(case, split) for split, cases in splits for case in cases]
     target = _free_name(root / config.data.cases)
-    target.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    renewal = Renewal(target, len(fresh), len(dataset[Split.HELDOUT]), _section(target.name, rows))
-    detail = {"from": dataset.content_hash, "fresh": len(fresh), "retired": renewal.retired, "file": target.name}
+    settings = _settings(config.data, target, root, rows)
+    report = check_rows(target, RowsRead([Row(n, row) for n, row in enumerate(rows, start=1)]), settings)
+    renewed = split_cases(report.cases, settings.split, report.origins, name=config.name)
+    write_rows(target, rows)
+    notes = (*loaded.notes, *(f"left out: line {bad.line}: {bad.reason}" for bad in loaded.skipped))
+    hashes = (dataset.content_hash, renewed.content_hash)
+    renewal = Renewal(target, len(fresh), len(dataset[Split.HELDOUT]), settings, *hashes, notes)
+    detail = {"from": hashes[0], "to": hashes[1], "fresh": len(fresh), "retired": renewal.retired, "file": target.name}
     key = content_hash([dataset.content_hash, [case.fingerprint for case in fresh]])
     home.ledger.append(f"data:{config.name}", "data_renewed", target.name, detail, key=key)
     return renewal
@@ -90,6 +107,11 @@ def _free_name(cases: Path) -> Path:
     return path
 
 
-def _section(name: str, rows: Sequence[dict[str, Any]]) -> str:
-    grouped = "\n  group_by: group" if any("group" in row for row in rows) else ""
-    return f"data:\n  cases: {name}{grouped}\n  split:\n    column: split"
+def _settings(old: DataSettings, target: Path, root: Path, rows: Sequence[dict[str, Any]]) -> DataSettings:
+    """How a campaign reads the new file, which has our own column names."""
+    grouped = "group" if any("group" in row for row in rows) else None
+    longest = max(old.max_line_bytes, *(line_bytes(row) for row in rows))
+    name = target.relative_to(root).as_posix() if target.is_relative_to(root) else str(target)
+    split = SplitSettings(column="split")
+    settings = DataSettings(cases=name, group_by=grouped, split=split)
+    return settings if longest <= settings.max_line_bytes else settings.model_copy(update={"max_line_bytes": longest})

@@ -39,6 +39,10 @@ def parse_document(text: str, model: type[M], place: str) -> M:
         raise UserError(f"not valid YAML: {error.problem}", place=f"{place}:{line}", fix="mend the syntax") from None
     except yaml.YAMLError as error:
         raise UserError(f"not valid YAML: {error}", place=place, fix="mend the syntax") from None
+    except RecursionError:
+        raise UserError("nested too deeply, or within itself", place=place, fix="mend the structure") from None
+    except (ValueError, TypeError, AttributeError) as error:  # the YAML library lets all three out
+        raise UserError(f"a value cannot be read: {error}", place=place, fix="quote it if it is a text") from None
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -54,6 +58,8 @@ def _refuse_repeated_keys(node: yaml.Node, place: str) -> None:
     seen: dict[str, int] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise UserError("a key is a list or an object", place=f"{place}:{line}", fix="make it one text")
         if key.value in seen:
             raise UserError(
                 f"key {key.value!r} stands twice (lines {seen[key.value]} and {line})",

@@ -12,7 +12,7 @@ from evolve.core.hashing import JSONValue, short
 from evolve.core.names import nearest
 from evolve.data.duplicates import drop_conflicts, refuse_equal_ids
 from evolve.data.read import read_rows
-from evolve.data.rows import BadRow, Row
+from evolve.data.rows import BadRow, Row, RowsRead
 from evolve.data.settings import DataSettings
 
 SHOWN_BAD_ROWS = 5
@@ -57,6 +57,17 @@ def load_cases(path: Path, settings: DataSettings) -> LoadReport:
     read = read_rows(path, settings.max_line_bytes)
     if not read.rows and (settings.skip_bad or not read.bad):
         raise UserError("no cases in this file", place=str(path), fix="one case a row, with an input each")
+    report = check_rows(path, read, settings)
+    if not report.cases:
+        raise UserError("no usable case is left in this file", place=str(path), fix="see the first bad rows of `check`")
+    return report
+
+
+def check_rows(path: Path, read: RowsRead, settings: DataSettings) -> LoadReport:
+    """Maps and checks rows that were read from `path`; with `skip_bad`, perhaps no case is left.
+
+    UserError as for load_cases.
+    """
     columns = settle_columns(path, settings, read.rows)
     mapped, bad = _map_rows(read.rows, columns)
     refuse_equal_ids(path, [(row.line, case) for row, case in mapped])
@@ -64,8 +75,6 @@ def load_cases(path: Path, settings: DataSettings) -> LoadReport:
     if bad and not settings.skip_bad:
         raise _bad_rows(path, bad)
     kept, conflicts, notes = drop_conflicts(path, [(row.line, case) for row, case in mapped], settings.skip_bad)
-    if not kept:
-        raise UserError("no usable case is left in this file", place=str(path), fix="see the first bad rows of `check`")
     splits = {row.line: str(row.values.get(columns.split, "")) if columns.split else "" for row, _ in mapped}
     return LoadReport(
         cases=tuple(case for _, case in kept),

@@ -25,11 +25,23 @@ def read_parquet(path: Path, max_line_bytes: int) -> RowsRead:
         with pq.ParquetFile(path) as file:
             names = _label_names(file.schema_arrow.metadata or {})
             for batch in file.iter_batches():
-                for values in batch.to_pylist():
+                for values in _readable(batch).to_pylist():
                     _add(read, values, names, max_line_bytes)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError, OverflowError) as error:
         raise UserError(f"not a Parquet file: {error}", place=str(path), fix="name a .parquet file") from error
     return read
+
+
+def _readable(batch: Any) -> Any:
+    """Times in nanoseconds as texts: Python has no value for them."""
+    import pyarrow as pa
+
+    exact = [
+        n for n, f in enumerate(batch.schema) if pa.types.is_temporal(f.type) and getattr(f.type, "unit", "") == "ns"
+    ]
+    for number in exact:
+        batch = batch.set_column(number, batch.schema.field(number).name, batch.column(number).cast(pa.string()))
+    return batch
 
 
 def _add(read: RowsRead, values: Mapping[str, Any], names: Mapping[str, list[str]], max_line_bytes: int) -> None:
@@ -60,8 +72,12 @@ def _label_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
 
 
 def _named(value: JSONValue, names: list[str] | None) -> JSONValue:
-    known = names is not None and isinstance(value, int) and 0 <= value < len(names)
-    return names[value] if known and names is not None else value
+    """ValueError for a number without a name: by custom -1 stands for a row that nobody has labelled."""
+    if names is None or not isinstance(value, int):
+        return value
+    if not 0 <= value < len(names):
+        raise ValueError(f"{value} is none of its {len(names)} class labels: not labelled")
+    return names[value]
 
 
 def _plain(value: Any) -> JSONValue:

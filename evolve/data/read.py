@@ -22,9 +22,12 @@ READERS: Mapping[str, Callable[[Path, int], RowsRead]] = {
 }
 
 
-def read_rows(path: Path, max_line_bytes: int) -> RowsRead:
-    """Reads the whole file by its suffix. UserError when it is absent, unreadable or of an unknown kind."""
-    reader = READERS.get(path.suffix.lower())
+def read_rows(path: Path, max_line_bytes: int, suffix: str | None = None) -> RowsRead:
+    """Reads the whole file by its suffix, or as if it had `suffix`.
+
+    UserError when it is absent, unreadable or of an unknown kind.
+    """
+    reader = READERS.get(suffix or path.suffix.lower())
     if reader is None:
         known = ", ".join(READERS)
         raise UserError(f"unknown kind of file {path.suffix!r}", place=str(path), fix=f"one of {known}")

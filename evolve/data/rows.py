@@ -26,11 +26,20 @@ class BadRow:
 
 @dataclass(slots=True)
 class RowsRead:
-    """What a file held, in file order. `notes` say what was tolerated."""
+    """What a file held, in file order. `notes` say what was tolerated.
+
+    Rows of several files are numbered through: `starts` holds the number before the first row of each, and its name.
+    """
 
     rows: list[Row] = field(default_factory=list)
     bad: list[BadRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    starts: list[tuple[int, str]] = field(default_factory=list)
+
+    def place(self, line: int) -> str:
+        """`row 7`, or `test.csv row 2` for rows of several files."""
+        before = [(start, name) for start, name in self.starts if start < line]
+        return f"{before[-1][1]} row {line - before[-1][0]}" if before else f"row {line}"
 
     def settle_blanks(self, blanks: list[int], last: int) -> RowsRead:
         """A blank line before line `last` may be a lost row, so it is bad; at the end of a file it is only noted."""

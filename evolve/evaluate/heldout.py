@@ -118,7 +118,7 @@ def reserve_alpha(alpha: AlphaStore, sealed: SealedCases, budget: float, share: 
         raise UserError(
             "the error budget of these heldout cases is used up",
             place="data",
-            fix="add fresh cases to the data file: cases never looked at have their whole budget",
+            fix="bring fresh cases in with `evolve data renew`: cases never looked at have their whole budget",
         )
     return alpha.reserve(sealed.text_keys, level, budget=budget, campaign=campaign, key=f"gate/{campaign}")
 

@@ -31,12 +31,19 @@ def dataset_document(dataset: Dataset, report: LoadReport, home: Home | None, al
     }
 
 
+def split_sizes(dataset: Dataset) -> dict[str, int]:
+    """How many cases each split holds."""
+    return {split.value: len(dataset[split]) for split in Split}
+
+
 def _split(cases: Sequence[Case]) -> dict[str, Any]:
     lengths = sorted(len(case.text) for case in cases)
     tags = Counter(f"{name}={value}" for case in cases for name, value in case.tags.items())
     return {
         "cases": len(cases),
         "units": len({case.unit for case in cases}),
+        "groups": len({case.group for case in cases if case.group}),
+        "repeated": len(cases) - len({case.text_key for case in cases}),
         "tags": dict(tags.most_common()),
         "characters": {"least": lengths[0], "median": lengths[len(lengths) // 2], "most": lengths[-1]}
         if lengths
@@ -51,6 +58,8 @@ def dataset_lines(document: Mapping[str, Any]) -> list[str]:
         lengths = split["characters"]
         span = f", {lengths['least']} to {lengths['most']} characters (median {lengths['median']})" if lengths else ""
         lines.append(f"{name:8} {split['cases']:5} cases in {split['units']} independent groups{span}")
+        if split["groups"] or split["repeated"]:
+            lines.append(f"         {split['groups']} named groups, {split['repeated']} repeat a text of another case")
         if split["tags"]:
             shown = ", ".join(f"{tag} {count}" for tag, count in list(split["tags"].items())[:8])
             lines.append(f"         {shown}{' …' if len(split['tags']) > 8 else ''}")

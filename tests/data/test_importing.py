@@ -162,15 +162,15 @@ def test_inspect_samples_with_choices_and_conversations(tmp_path: Path) -> None:
     ]
     (tmp_path / "s.jsonl").write_text("".join(json.dumps(s) + "\n" for s in samples))
     found, rows = run(tmp_path / "s.jsonl", tmp_path)
-    assert (rows[0]["id"], rows[0]["input"], rows[0]["tags"]) == (7, "Which?\nA) red\nB) blue", {"level": "3"})
+    assert (rows[0]["id"], rows[0]["input"], rows[0]["tags"]) == ("7", "Which?\nA) red\nB) blue", {"level": "3"})
     assert rows[1]["input"][1]["content"] == "Hi\nA) x"
     assert rows[1]["id"] == "row-2" and any("without an id" in note for note in found.notes)
     assert found.scorer == "{kind: choice}"
 
 
 def test_inspect_targets_that_are_lists_accept_any(tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text('input,target\nq1,"[""a"", ""b""]"\nq2,c\n')
-    found, rows = run(tmp_path / "s.csv", tmp_path)
+    (tmp_path / "s.jsonl").write_text('{"input": "q1", "target": ["a", "b"]}\n{"input": "q2", "target": "c"}\n')
+    found, rows = run(tmp_path / "s.jsonl", tmp_path)
     assert [row["expected"] for row in rows] == [["a", "b"], ["c"]]
     assert found.scorer == "{kind: exact, any_of: true}"
 
@@ -178,7 +178,7 @@ def test_inspect_targets_that_are_lists_accept_any(tmp_path: Path) -> None:
 def test_columns_are_guessed_aloud_or_asked_for(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("question,answer,topic\nq1,a1,x\nq2,a2,y\n")
     found, rows = run(tmp_path / "r.csv", tmp_path, tags=("topic",), limit=1)
-    assert rows == [{"input": "q1", "expected": "a1", "tags": {"topic": "x"}}]
+    assert rows == [{"id": rows[0]["id"], "input": "q1", "expected": "a1", "tags": {"topic": "x"}}]
     assert sum("is read from column" in note for note in found.notes) == 2
     with pytest.raises(UserError, match="did you mean 'question'"):
         run(tmp_path / "r.csv", tmp_path, input="questoin")
