@@ -1,18 +1,20 @@
-"""Choosing a router: fitted on train, chosen on dev, and kept only if a paired test says it beats the best single."""
+"""Choosing a router: matcher and margin by queries the fit has not seen, kept only if a paired test says it gains."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from evolve.core.errors import UserError
-from evolve.core.hashing import derive_seed, short
-from portfolios.edges import Edges, Floats
-from portfolios.matchers import BestSingle, Matcher, find_best_single
+from evolve.core.hashing import short
+from portfolios.crossfit import Fold, Weights, folds_of, weights_of, weights_without
+from portfolios.edges import Edges
+from portfolios.matchers import BestSingle, Matcher, find_best_single, open_matcher
 from portfolios.recipe import RouterPolicy, RouterRecipe
 from portfolios.router import Router
+from portfolios.trials import Trial, Tried, Unseen, mean_of, pair_up, try_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,34 +33,25 @@ Guard = Callable[[Sequence[float], Sequence[float], Sequence[str]], GuardResult]
 
 @dataclass(frozen=True, slots=True)
 class ChoiceSettings:
-    """`embedding` is the identity of the embedder behind the edges; `margins` are tried on dev, see RouterPolicy.
+    """`embedding` is the identity of the embedder behind the edges; `margins` are tried, see RouterPolicy.
 
-    The more careful margin wins a tie. A margin of 0 is left out by default: on real outcome tables it moves most
-    queries for no more gain, and is the one that passes a guard by luck.
+    The more careful margin wins a tie. `folds` is how often the fit edges are divided to learn the weights of a stack.
     """
 
     embedding: str
     margins: tuple[float, ...] = (1.0, 0.5)
     far_quantile: float = 0.01
     cost_weight: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One matcher under one margin on dev: mean score, and the share of queries it took from the best single."""
-
-    matcher: str
-    margin: float
-    mean: float
-    moved: float
+    folds: int = 5
 
 
 @dataclass(frozen=True)
 class RouterChoice:
-    """The router to use, and the dev numbers (means in [0, 1]) behind it.
+    """The router to use, and the numbers (means in [0, 1] over unseen queries) behind it.
 
     `routed_mean` is that of the best trial, whether or not the guard let it through; `oracle_mean` is what the best
-    member of each case reaches. `missing` counts dev pairs without a number, each held against the router.
+    member of each case reaches. `missing` counts pairs without a number, each held against the router. `unseen` holds
+    the queries and predictions that it was judged by.
     """
 
     router: Router
@@ -71,6 +64,7 @@ class RouterChoice:
     guard: GuardResult | None
     missing: int
     reason: str
+    unseen: Unseen
 
     @property
     def routes(self) -> bool:
@@ -79,118 +73,100 @@ class RouterChoice:
 
 
 def choose_router(
-    train: Edges,
-    dev: Edges,
-    *,
-    matchers: Sequence[Matcher],
-    seed: int,
-    guard: Guard,
-    settings: ChoiceSettings,
+    train: Edges, dev: Edges, *, matchers: Sequence[Matcher], seed: int, guard: Guard, settings: ChoiceSettings
 ) -> RouterChoice:
-    """Fits each matcher on `train`, picks matcher and margin by routed mean on `dev`, then asks `guard`.
+    """Fits each matcher on `train`, picks matcher and margin by routed mean on `dev`, then asks `guard` about dev.
 
-    The best single is the best member on dev among those with train edges: it is as lucky as the router's own choice,
-    so the comparison is not tilted to the router. `seed` fixes the order in which `guard` sees the pairs. UserError
-    when dev is empty or lacks a member of train.
+    The weights of a stack come from folds of train. The best single is the best member on dev among those with train
+    edges: it is as lucky as the router's own choice, so the comparison is not tilted to the router. `seed` fixes folds
+    and the order in which `guard` sees the pairs. UserError when dev is empty or lacks a member of train.
     """
     train = train.in_order()
-    dev = _aligned(train, dev, seed)
-    usable = [tree for tree, count in zip(train.members, train.counts, strict=True) if count]
-    single = find_best_single(dev, usable)
-    policy = RouterPolicy(default_member=single, far_quantile=settings.far_quantile, cost_weight=settings.cost_weight)
-    fallback = Router.fit(train, BestSingle(), policy)
-    tried = _try_all(fallback, dev, matchers, settings.margins)
+    dev = dev.of_members(train.members).in_order()
+    if not dev.queries:
+        raise UserError("there are no dev cases to choose a router on", fix="give dev a share of the cases")
+    weights = weights_of(folds_of(train, settings.folds, seed)) if _stacks(matchers) else {}
+    unseen = Unseen([Fold(train, dev)], [weights], settings.far_quantile)
+    return _choose(train, unseen, weights, matchers, _Judge(guard, seed, settings))
+
+
+def cross_fit_router(
+    edges: Edges, *, matchers: Sequence[Matcher], seed: int, guard: Guard, settings: ChoiceSettings
+) -> RouterChoice:
+    """As `choose_router`, with every query of `edges` as an unseen one in its turn, then fitted on all of them.
+
+    Only for members that were not selected by these very scores: for them every query is fresh evidence, and the guard
+    sees several times as many pairs.
+    """
+    edges = edges.in_order()
+    folds = folds_of(edges, settings.folds, seed)
+    if not folds:
+        raise UserError("one unit of cases is too few to choose a router on", fix="bring cases of more groups")
+    stacks = _stacks(matchers)
+    without: list[Weights] = weights_without(folds) if stacks else [{} for _ in folds]
+    unseen = Unseen(folds, without, settings.far_quantile)
+    return _choose(edges, unseen, weights_of(folds) if stacks else {}, matchers, _Judge(guard, seed, settings))
+
+
+@dataclass(frozen=True)
+class _Judge:
+    guard: Guard
+    seed: int
+    settings: ChoiceSettings
+
+
+def _stacks(matchers: Sequence[Matcher]) -> bool:
+    return any(matcher.name == "stack" for matcher in matchers)
+
+
+def _choose(edges: Edges, unseen: Unseen, weights: Weights, matchers: Sequence[Matcher], judge: _Judge) -> RouterChoice:
+    """`edges` and `weights` are what the chosen router is fitted with."""
+    usable = [tree for tree, count in zip(edges.members, edges.counts, strict=True) if count]
+    single = find_best_single(unseen.edges, usable)
+    default = edges.members.index(single)
+    tried = try_all(unseen, matchers, judge.settings.margins, default, judge.settings.cost_weight)
     best = min(tried, key=lambda t: -round(t.trial.mean, 9)) if tried else None
-    verdict = _ask(guard, best.pairs, dev) if best and best.trial.moved > 0 else None
-    router = best.router if best and verdict and verdict.passed else fallback
-    single_scores = dev.scores[:, dev.members.index(single)]
+    columns = best.columns if best else np.full(len(unseen.edges.queries), default)
+    pairs = pair_up(unseen, columns, default, judge.seed)
+    asked = best is not None and best.trial.moved > 0
+    verdict = judge.guard(pairs.routed.tolist(), pairs.single.tolist(), pairs.units) if asked else None
+    router = _router(edges, best if verdict and verdict.passed else None, weights, single, judge.settings)
+    single_mean = mean_of(unseen.edges.scores[:, default])
     return RouterChoice(
         router=router,
-        recipe=_recipe(router, seed, settings),
+        recipe=_recipe(router, judge),
         best_single=single,
-        best_single_mean=_mean(single_scores),
-        routed_mean=best.trial.mean if best else _mean(single_scores),
-        oracle_mean=_mean(np.nan_to_num(dev.scores, nan=0.0).max(axis=1)),
+        best_single_mean=single_mean,
+        routed_mean=best.trial.mean if best else single_mean,
+        oracle_mean=mean_of(np.nan_to_num(unseen.edges.scores, nan=0.0).max(axis=1)),
         trials=tuple(t.trial for t in tried),
         guard=verdict,
-        missing=best.pairs.missing if best else int(np.isnan(single_scores).sum()),
-        reason=_reason(best, verdict, _mean(single_scores), single),
+        missing=pairs.missing,
+        reason=_reason(best, verdict, single_mean, single),
+        unseen=unseen,
     )
 
 
-def _recipe(router: Router, seed: int, settings: ChoiceSettings) -> RouterRecipe:
+def _router(edges: Edges, kept: Tried | None, weights: Weights, single: str, settings: ChoiceSettings) -> Router:
+    """The kept matcher under its margin, or the best single for every query."""
+    policy = RouterPolicy(default_member=single, far_quantile=settings.far_quantile, cost_weight=settings.cost_weight)
+    if kept is None:
+        return Router.fit(edges, BestSingle(), policy)
+    matcher = open_matcher("stack", weights) if kept.matcher.name == "stack" else kept.matcher
+    return Router.fit(edges, matcher, policy.model_copy(update={"margin": kept.trial.margin}))
+
+
+def _recipe(router: Router, judge: _Judge) -> RouterRecipe:
     return RouterRecipe(
         matcher=router.matcher.name,
         settings=dict(router.matcher.settings),
-        seed=seed,
-        embedding=settings.embedding,
+        seed=judge.seed,
+        embedding=judge.settings.embedding,
         edge_set_hash=router.edges.edge_set_hash,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """Routed and single scores with every missing pair counted against the router; equal where it did not move."""
-
-    routed: Floats
-    single: Floats
-    missing: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Tried:
-    router: Router
-    trial: Trial
-    pairs: _Pairs
-
-
-def _aligned(train: Edges, dev: Edges, seed: int) -> Edges:
-    """Dev with the columns of train, rows in an order that only the seed and the cases decide."""
-    dev = dev.of_members(train.members).in_order()
-    if not dev.queries:
-        raise UserError("there are no dev cases to choose a router on", fix="give dev a share of the cases")
-    rows = sorted(range(len(dev.queries)), key=lambda i: derive_seed(seed, "guard order", dev.queries[i].fingerprint))
-    return dev.take(rows, range(len(dev.members)))
-
-
-def _try_all(fallback: Router, dev: Edges, matchers: Sequence[Matcher], margins: Sequence[float]) -> list[_Tried]:
-    """Every matcher under every margin, the most careful margin of a matcher first."""
-    tried = []
-    for matcher in matchers:
-        if matcher.name == "best_single" or len(fallback.members) < 2:
-            continue
-        fitted = matcher.fit(fallback.edges)
-        for margin in sorted(margins, reverse=True):
-            policy = fallback.policy.model_copy(update={"margin": margin})
-            tried.append(_try(replace(fallback, matcher=matcher, fitted=fitted, policy=policy), dev))
-    return tried
-
-
-def _try(router: Router, dev: Edges) -> _Tried:
-    decisions = router.decide_many(dev.texts, dev.embeddings)
-    columns = np.array([dev.members.index(decision.member) for decision in decisions])
-    default = dev.members.index(router.policy.default_member)
-    routed, single = dev.scores[np.arange(len(columns)), columns], dev.scores[:, default]
-    moved = columns != default
-    missing = np.isnan(routed) | np.isnan(single)
-    pairs = _Pairs(
-        np.nan_to_num(routed, nan=0.0),
-        np.where(np.isnan(single), moved.astype(np.float64), single),
-        int(missing.sum()),
-    )
-    return _Tried(router, Trial(router.matcher.name, router.policy.margin, _mean(routed), float(moved.mean())), pairs)
-
-
-def _ask(guard: Guard, pairs: _Pairs, dev: Edges) -> GuardResult:
-    return guard(pairs.routed.tolist(), pairs.single.tolist(), dev.units)
-
-
-def _mean(values: Floats) -> float:
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if len(present) else 0.0
-
-
-def _reason(best: _Tried | None, verdict: GuardResult | None, single_mean: float, single: str) -> str:
+def _reason(best: Tried | None, verdict: GuardResult | None, single_mean: float, single: str) -> str:
     name, points = short(single), 100 * single_mean
     if best is None:
         return f"no matcher was tried, so every query goes to {name} ({points:.1f} points on dev)"

@@ -27,17 +27,22 @@ _DIGITS = 9
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One known case as a router may see it: its text, never its expected value."""
+    """One known case as a router may see it: its text, never its expected value.
+
+    `family` names the kind of task, empty where it is not known. It is a label to learn from: of a new query only the
+    text is seen, and its family is inferred.
+    """
 
     case_id: str
     text: str
     fingerprint: str
     unit: str
+    family: str = ""
 
     @classmethod
-    def of(cls, case: Case) -> Query:
+    def of(cls, case: Case, family: str = "") -> Query:
         """The router's view of `case`."""
-        return cls(case.id, case.text, case.fingerprint, case.unit)
+        return cls(case.id, case.text, case.fingerprint, case.unit, family)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,17 +80,19 @@ class Edges:
         embeddings: Vectors,
         *,
         demonstrations: Mapping[str, Collection[str]] | None = None,
+        families: Mapping[str, str] | None = None,
     ) -> Edges:
         """Edges of the trees of `scorecards` on `cases`; `embeddings` are those of the cases' texts, row by row.
 
         A score is the mean over a case's repetitions and missing when any of them is. `demonstrations` (tree → case
-        ids) removes the edges of cases that a tree carries as demonstrations: it has seen their answers.
+        ids) removes the edges of cases that a tree carries as demonstrations: it has seen their answers. `families`
+        (case id → family) labels the kinds of task that are known.
         """
         columns = [_column(cases, card) for card in scorecards]
         scores = np.array([c[0] for c in columns], np.float64).reshape(len(columns), len(cases)).T
         costs = np.array([c[1] for c in columns], np.float64).reshape(len(columns), len(cases)).T
         edges = cls(
-            tuple(Query.of(case) for case in cases),
+            tuple(Query.of(case, (families or {}).get(case.id, "")) for case in cases),
             tuple(card.tree for card in scorecards),
             np.asarray(embeddings, np.float32),
             scores,
@@ -110,10 +117,11 @@ class Edges:
 
     @cached_property
     def edge_set_hash(self) -> str:
-        """Hash over (fingerprint, member, score to nine digits) of every present edge; row order does not matter."""
+        """Hash over (fingerprint, member, score to nine digits, family if any) of every present edge, in any order."""
         rows, columns = np.nonzero(~np.isnan(self.scores))
         facts = [
             [self.queries[i].fingerprint, self.members[j], repr(round(float(self.scores[i, j]), _DIGITS))]
+            + ([self.queries[i].family] if self.queries[i].family else [])
             for i, j in zip(rows, columns, strict=True)
         ]
         return content_hash(sorted(facts))
@@ -152,6 +160,19 @@ class Edges:
                 scores[seen, self.members.index(member)] = np.nan
         return replace(self, scores=scores)
 
+    def joined(self, other: Edges) -> Edges:
+        """These rows and those of `other`, which has the same members, in canonical order."""
+        other = other.of_members(self.members).in_order()
+        mine = self.in_order()
+        known = mine.costs is not None and other.costs is not None
+        return Edges(
+            (*mine.queries, *other.queries),
+            mine.members,
+            np.concatenate([mine.embeddings, other.embeddings]),
+            np.concatenate([mine.scores, other.scores]),
+            np.concatenate([mine.costs, other.costs]) if known else None,
+        ).in_order()
+
     def retold(self, tell: Callable[[str], str]) -> Edges:
         """The same edges with every query's text as `tell` tells it; fingerprints and embeddings stay."""
         return replace(self, queries=tuple(replace(query, text=tell(query.text)) for query in self.queries))
@@ -161,7 +182,7 @@ class Edges:
         header = canonical_json(
             {
                 "members": list(self.members),
-                "queries": [[q.case_id, q.text, q.fingerprint, q.unit] for q in self.queries],
+                "queries": [[q.case_id, q.text, q.fingerprint, q.unit, q.family] for q in self.queries],
                 "dimensions": int(self.embeddings.shape[1]),
                 "costs": self.costs is not None,
             }

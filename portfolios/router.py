@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from evolve.core.protocols import Embedder
 from portfolios.decision import Decision, Estimate, KnownCase, Rule
 from portfolios.edges import Edges, Floats, Vectors
 from portfolios.familiar import Familiarity
+from portfolios.margins import Advantage, CostScale, advantages, values_of
 from portfolios.matchers.best_single import NEIGHBOURS
 from portfolios.matchers.protocol import FittedMatcher, Matcher, Prediction
 from portfolios.recipe import RouterPolicy
@@ -40,8 +42,7 @@ class Router:
         default = self.policy.default_member
         if default not in self.edges.members or not self.edges.counts[self.edges.members.index(default)]:
             raise UserError(f"the default member {default} has no training edges", fix="evaluate it on train first")
-        if self.policy.cost_weight > 0 and self.edges.costs is None:
-            raise UserError("a cost weight is set but no cost is known", place="cost_weight", fix="set it to 0")
+        self._check_weight(self.policy.cost_weight)
 
     @classmethod
     def fit(cls, edges: Edges, matcher: Matcher, policy: RouterPolicy) -> Router:
@@ -54,68 +55,78 @@ class Router:
         """The member trees, sorted."""
         return self.edges.members
 
-    def decide(self, text: str, embedding: Vectors | None = None) -> Decision:
-        """The decision for one query; `embedding` (d,) is computed by the router's embedder when not given."""
+    @cached_property
+    def cost_scale(self) -> CostScale | None:
+        """How dollars are scaled; None when no cost is known."""
+        return CostScale.of(self.edges.costs)
+
+    def decide(self, text: str, embedding: Vectors | None = None, *, cost_weight: float | None = None) -> Decision:
+        """The decision for one query; `embedding` (d,) is computed by the router's embedder when not given.
+
+        `cost_weight` is this query's λ in [0, 1), instead of the policy's.
+        """
         if embedding is None:
             if self.embedder is None:
                 raise UserError("this router has no embedder", fix="pass the query's embedding, or open it with one")
             embedding = self.embedder.embed([text])[0]
-        return self.decide_many([text], np.asarray(embedding, np.float32)[None, :])[0]
+        rows = np.asarray(embedding, np.float32)[None, :]
+        return self.decide_many([text], rows, cost_weight=cost_weight)[0]
 
-    def decide_many(self, texts: Sequence[str], embeddings: Vectors) -> tuple[Decision, ...]:
+    def decide_many(
+        self, texts: Sequence[str], embeddings: Vectors, *, cost_weight: float | None = None
+    ) -> tuple[Decision, ...]:
         """One decision for each of q queries with `embeddings` (q, d)."""
+        weight = self.policy.cost_weight if cost_weight is None else cost_weight
+        self._check_weight(weight)
         if not texts:
             return ()
         prediction = self.fitted.predict(embeddings, texts)
-        values = self._values(prediction)
-        return tuple(self._decide(text, row, prediction, values) for row, text in enumerate(texts))
+        values = values_of(prediction, weight, self.cost_scale)
+        default = self.members.index(self.policy.default_member)
+        asked = _Asked(prediction, values, advantages(prediction, values, default, weight), default, weight)
+        return tuple(self._decide(text, row, asked) for row, text in enumerate(texts))
 
-    def _values(self, prediction: Prediction) -> Floats:
-        """(1 − λ)·score + λ·(1 − normalised cost); an unknown cost counts as the dearest, a NaN score as never."""
-        weight = self.policy.cost_weight
-        score = np.where(np.isnan(prediction.score), -np.inf, prediction.score)
-        if weight == 0.0 or prediction.cost is None or self.edges.costs is None:
-            return score
-        low, high = np.nanmin(self.edges.costs), np.nanmax(self.edges.costs)
-        cost = np.nan_to_num((prediction.cost - low) / max(float(high - low), 1e-12), nan=1.0)
-        return np.asarray((1.0 - weight) * score + weight * (1.0 - np.clip(cost, 0.0, 1.0)), np.float64)
+    def _check_weight(self, weight: float) -> None:
+        if not 0.0 <= weight < 1.0:
+            raise UserError(f"a cost weight of {weight:g} is out of range", place="cost_weight", fix="0 <= weight < 1")
+        if weight > 0 and self.cost_scale is None:
+            raise UserError("a cost weight is set but no cost is known", place="cost_weight", fix="set it to 0")
 
-    def _decide(self, text: str, row: int, prediction: Prediction, values: Floats) -> Decision:
+    def _decide(self, text: str, row: int, asked: _Asked) -> Decision:
         """Chooses, then gathers what explains the choice."""
-        choice = self._choose(text, row, prediction, values)
+        choice = self._choose(text, row, asked)
         member = self.members[choice.column]
         return Decision(
             member=member,
             rule=choice.rule,
             reason=f"{self._name(member)}: {choice.reason}",
-            estimates=tuple(self._estimate(row, j, prediction) for j in range(len(self.members))),
+            estimates=tuple(self._estimate(row, j, asked.prediction) for j in range(len(self.members))),
             margin=choice.margin,
             margin_sd=choice.margin_sd,
-            nearest=self._nearest(row, prediction),
-            fallbacks=self._fallbacks(choice.column, values[row]),
+            nearest=self._nearest(row, asked.prediction),
+            fallbacks=self._fallbacks(choice.column, asked.values[row]),
         )
 
-    def _choose(self, text: str, row: int, prediction: Prediction, values: Floats) -> _Choice:
-        default = self.members.index(self.policy.default_member)
+    def _choose(self, text: str, row: int, asked: _Asked) -> _Choice:
+        default = asked.default
         if not text.strip():
             return _Choice(default, Rule.EMPTY, "the query is empty, so it goes to the default")
         if self.matcher.name == "best_single":
             return _Choice(default, Rule.BEST_SINGLE, "every query goes to the best single member")
-        similarities = prediction.neighbours.similarities[row]
+        similarities = asked.prediction.neighbours.similarities[row]
         far = self.familiarity.why_far(text, float(similarities[0]) if len(similarities) else -1.0)
         if far:
             return _Choice(default, Rule.FAR, f"the query is far from everything seen: {far}")
-        return self._weigh(row, default, prediction, values[row])
+        return self._weigh(row, asked)
 
-    def _weigh(self, row: int, default: int, prediction: Prediction, values: Floats) -> _Choice:
+    def _weigh(self, row: int, asked: _Asked) -> _Choice:
         """Leaves the default only for an advantage that exceeds its uncertainty."""
-        rivals = [j for j in range(len(values)) if j != default and np.isfinite(values[j])]
-        if not rivals:
+        default, values = asked.default, asked.values[row]
+        margin, sd = float(asked.advantage.margin[row]), float(asked.advantage.sd[row])
+        if not np.isfinite(margin):
             return _Choice(default, Rule.MATCHER, "no other member has training edges")
-        best = max(rivals, key=lambda j: (round(float(values[j]), 9), -j))
-        margin = float(values[best] - values[default])
-        sd = (1.0 - self.policy.cost_weight) * prediction.advantage_sd(row, best, default)
-        what = "value (score less cost)" if self.policy.cost_weight else "score"
+        best = int(asked.advantage.rival[row])
+        what = f"value (score less cost, weight {asked.cost_weight:g})" if asked.cost_weight else "score"
         against = (
             f"expected {what} {values[best]:.2f} for {self._name(self.members[best])} against "
             f"{values[default]:.2f} for the default"
@@ -148,6 +159,17 @@ class Router:
         others.sort(key=lambda j: (-round(float(values[j]), 9), j))
         first = [] if chosen == default else [default]
         return tuple(self.members[j] for j in [*first, *others])
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Everything that was worked out for the queries of one call."""
+
+    prediction: Prediction
+    values: Floats
+    advantage: Advantage
+    default: int
+    cost_weight: float
 
 
 @dataclass(frozen=True, slots=True)

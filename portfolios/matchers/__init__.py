@@ -9,22 +9,30 @@ from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
 from evolve.core.names import nearest
 from portfolios.matchers.best_single import BestSingle, find_best_single
+from portfolios.matchers.factor import Factor
+from portfolios.matchers.family import Family
 from portfolios.matchers.knn import KNN
+from portfolios.matchers.known import Known
 from portfolios.matchers.linear import Linear
 from portfolios.matchers.protocol import FittedMatcher, Matcher, Prediction
+from portfolios.matchers.stack import Stack
 
 MATCHERS: Mapping[str, Callable[..., Matcher]] = MappingProxyType(
-    {"best_single": BestSingle, "knn": KNN, "linear": Linear}
+    {"best_single": BestSingle, "knn": KNN, "linear": Linear, "family": Family, "factor": Factor, "stack": Stack}
 )
 
 __all__ = [
     "KNN",
     "MATCHERS",
     "BestSingle",
+    "Factor",
+    "Family",
     "FittedMatcher",
+    "Known",
     "Linear",
     "Matcher",
     "Prediction",
+    "Stack",
     "find_best_single",
     "open_matcher",
 ]

@@ -11,6 +11,7 @@ from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
 from portfolios.edges import Edges, Floats, Vectors
 from portfolios.matchers.columns import column_means, error_correlation, noise_variance
+from portfolios.matchers.known import Known
 from portfolios.matchers.protocol import Prediction
 from portfolios.nearest import find_nearest
 
@@ -42,7 +43,7 @@ class BestSingle:
         """It has none."""
         return {}
 
-    def fit(self, edges: Edges) -> FittedBestSingle:
+    def fit(self, edges: Edges, known: Known | None = None) -> FittedBestSingle:
         """Means, their standard errors and mean costs."""
         means = column_means(edges.scores)
         residuals = edges.scores - means

@@ -11,6 +11,7 @@ from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
 from portfolios.edges import Edges, Floats, Vectors
 from portfolios.matchers.columns import column_means, columns_by_presence, error_correlation, noise_variance
+from portfolios.matchers.known import Known
 from portfolios.matchers.protocol import Prediction
 from portfolios.nearest import find_nearest
 
@@ -36,7 +37,7 @@ class KNN:
         """The three numbers above."""
         return {"k": self.k, "power": self.power, "shrink": self.shrink}
 
-    def fit(self, edges: Edges) -> FittedKNN:
+    def fit(self, edges: Edges, known: Known | None = None) -> FittedKNN:
         """Keeps the edges; the noise is each member's spread around its mean."""
         means = column_means(edges.scores)
         residuals = edges.scores - means

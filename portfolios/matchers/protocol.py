@@ -10,6 +10,7 @@ import numpy as np
 
 from evolve.core.hashing import JSONValue
 from portfolios.edges import Edges, Floats, Vectors
+from portfolios.matchers.known import Known
 from portfolios.nearest import Neighbours
 
 
@@ -55,6 +56,9 @@ class Matcher(Protocol):
         """Everything that `open_matcher` needs, beside the name, to build it again."""
         ...
 
-    def fit(self, edges: Edges) -> FittedMatcher:
-        """Learns from training edges only; members may miss edges, each is fitted on the ones it has."""
+    def fit(self, edges: Edges, known: Known | None = None) -> FittedMatcher:
+        """Learns from training edges only; members may miss edges, each is fitted on the ones it has.
+
+        `known` is what was worked out of the same edges before, so that several matchers share it.
+        """
         ...

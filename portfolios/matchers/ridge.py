@@ -1,4 +1,4 @@
-"""Ridge regression of many columns with missing entries: singular values once, penalty by leave-one-out error."""
+"""Ridge regression of many columns with missing entries: one decomposition, penalty by leave-one-out error."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class RidgeTable:
-    """Fits of all columns of one table, and the correlation of their leave-one-out errors."""
+    """Fits of all columns of one table, their leave-one-out errors (n, m) and the correlation of these."""
 
     width: int
     groups: tuple[RidgeGroup, ...]
+    residuals: Floats
     correlation: Floats
 
     @classmethod
@@ -31,7 +32,7 @@ class RidgeTable:
             group, errors = RidgeGroup.fit(design[rows], table[np.ix_(rows, columns)], columns)
             residuals[np.ix_(rows, columns)] = errors
             groups.append(group)
-        return cls(table.shape[1], tuple(groups), error_correlation(residuals))
+        return cls(table.shape[1], tuple(groups), residuals, error_correlation(residuals))
 
     def predict(self, design: Floats) -> tuple[Floats, Floats]:
         """Means and standard deviations (q, m); NaN for a column that had no entries."""
@@ -60,9 +61,7 @@ class RidgeGroup:
     def fit(cls, design: Floats, targets: Floats, columns: NDArray[np.int64]) -> tuple[RidgeGroup, Floats]:
         """The group and its leave-one-out errors (n, columns)."""
         centre, intercepts = design.mean(axis=0), targets.mean(axis=0)
-        left, singular, right = np.linalg.svd(design - centre, full_matrices=False)
-        kept = singular > 1e-9 * max(float(singular.max(initial=0.0)), 1e-12)
-        left, singular, right = left[:, kept], singular[kept], right[kept]
+        left, singular, right = _decompose(design - centre)
         projected = left.T @ (targets - intercepts)
         candidates = _PENALTIES if len(design) >= _FEWEST else _PENALTIES[-1:]
         errors = [_left_out_errors(left, singular, projected, targets - intercepts, p) for p in candidates]
@@ -80,6 +79,18 @@ class RidgeGroup:
         outside = np.maximum((centred**2).sum(axis=1) - (inside**2).sum(axis=1), 0.0)
         leverage = 1.0 / self.rows + (inside**2 / (self.squares + self.penalty)).sum(axis=1) + outside / self.penalty
         return self.intercepts + inside @ self.coefficients, np.sqrt(leverage[:, None] * self.variance)
+
+
+def _decompose(centred: Floats) -> tuple[Floats, Floats, Floats]:
+    """X = U S Vᵀ without the directions in which X does not vary; by way of XᵀX where that is much smaller."""
+    if len(centred) < 2 * centred.shape[1]:
+        left, singular, right = np.linalg.svd(centred, full_matrices=False)
+        kept = singular > 1e-9 * max(float(singular.max(initial=0.0)), 1e-12)
+        return left[:, kept], singular[kept], right[kept]
+    squares, vectors = np.linalg.eigh(centred.T @ centred)
+    kept = squares > 1e-12 * max(float(squares.max(initial=0.0)), 1e-12)
+    singular, right = np.sqrt(squares[kept]), vectors[:, kept].T
+    return (centred @ right.T) / singular, singular, right
 
 
 def _left_out_errors(left: Floats, singular: Floats, projected: Floats, centred: Floats, penalty: float) -> Floats:

@@ -160,7 +160,10 @@ def test_features_see_numbers_money_and_code() -> None:
         ("knn", {"kk": 3}, "k, power, shrink"),
         ("knn", {"k": 0}, "k >= 1"),
         ("knn", {"k": True}, "numbers"),
-        ("linear", {"lexical_weight": -1.0}, ">= 0"),
+        ("linear", {"family_weight": -1.0}, ">= 0"),
+        ("stack", {"knn": -0.5}, "between 0 and 10"),
+        ("factor", {"rank": 0}, "rank >= 1"),
+        ("family", {"shrink": 0}, "shrink > 0"),
     ],
 )
 def test_wrong_names_and_settings_are_refused(name: str, options: dict[str, object], word: str) -> None:
