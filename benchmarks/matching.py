@@ -27,9 +27,13 @@ from tables import Table, read_tables, specialists
 from evolve.campaign.stages.fit import router_guard
 from evolve.embed import open_embedder
 from portfolios.choose import ChoiceSettings, RouterChoice, cross_fit_router
+from portfolios.crossfit import weights_of
 from portfolios.edges import Edges, Floats
 from portfolios.matchers import KNN, Linear, Stack, find_best_single
+from portfolios.matchers.asked import Asked
+from portfolios.matchers.basis import Decomposed
 from portfolios.matchers.columns import column_means
+from portfolios.matchers.ridge import RidgeGroup
 from portfolios.terms import Terms
 from portfolios.thrift import thriftiest, tradeoffs
 
@@ -105,8 +109,8 @@ def one_split(known: Edges, test: Edges, seed: int) -> dict[str, Any]:
         "routed": columns_of(choice, test, 0.0),
         "thrifty": columns_of(choice, test, thrifty),
         "family_lookup": family_lookup(known, test),
-        "knn": best_columns(KNN().fit(known).predict(test.embeddings, test.texts).score),
-        "linear": best_columns(Linear().fit(known).predict(test.embeddings, test.texts).score),
+        "knn": best_columns(KNN().fit(known).predict(Asked(test.embeddings, test.texts)).score),
+        "linear": best_columns(Linear().fit(known).predict(Asked(test.embeddings, test.texts)).score),
         "tfidf_ridge": best_columns(tfidf_ridge(known, test)),
     }
     row: dict[str, Any] = {name: scores_at(test, columns) for name, columns in ways.items()}
@@ -155,10 +159,10 @@ def family_lookup(known: Edges, test: Edges) -> np.ndarray:
 
 def tfidf_ridge(known: Edges, test: Edges) -> Floats:
     """Ridge on folded TF-IDF alone, penalty by leave-one-out error."""
-    from portfolios.matchers.ridge import RidgeTable
-
     terms = Terms.of(known.texts, min(300, len(known.texts) // 2))
-    return RidgeTable.fit(terms.apply(known.texts), known.scores).predict(terms.apply(test.texts))[0]
+    decomposed = Decomposed.of(terms.apply(known.texts))
+    ridge, _ = RidgeGroup.fit(decomposed, known.scores, np.arange(len(known.members)))
+    return ridge.mean(decomposed.basis.coordinates(terms.apply(test.texts)))
 
 
 def measure_apgr(table: Table, seeds: int) -> float:
@@ -169,7 +173,7 @@ def measure_apgr(table: Table, seeds: int) -> float:
         strong = int(np.argmax(column_means(known.scores)))
         choice = choose(known, seed)
         stack = Stack(**choice_weights(choice))
-        score = stack.fit(known).predict(test.embeddings, test.texts).score
+        score = stack.fit(known).predict(Asked(test.embeddings, test.texts)).score
         order = np.argsort(-(score[:, strong] - score[:, 1 - strong]), kind="stable")
         gap = test.scores[:, strong] - test.scores[:, 1 - strong]
         recovered = np.concatenate([[0.0], np.cumsum(gap[order])]) / gap.sum()
@@ -179,8 +183,6 @@ def measure_apgr(table: Table, seeds: int) -> float:
 
 def choice_weights(choice: RouterChoice) -> dict[str, float]:
     """The stack's weights, whether or not the guard let it through."""
-    from portfolios.crossfit import weights_of
-
     return weights_of(list(choice.unseen.folds))
 
 

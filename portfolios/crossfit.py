@@ -13,6 +13,7 @@ from evolve.core.hashing import derive_seed
 from portfolios.edges import Edges, Floats
 from portfolios.familiar import Familiarity
 from portfolios.matchers import Matcher, Prediction, Stack
+from portfolios.matchers.asked import Asked
 from portfolios.matchers.columns import column_means
 from portfolios.matchers.known import Known
 from portfolios.matchers.stack import BASES, combine, learn_weights
@@ -33,6 +34,11 @@ class Fold:
         return Known(self.fit)
 
     @cached_property
+    def asked(self) -> Asked:
+        """The queries to predict."""
+        return Asked(self.test.embeddings, self.test.texts)
+
+    @cached_property
     def means(self) -> Floats:
         """The members' means over the fit edges."""
         return column_means(self.fit.scores)
@@ -48,7 +54,7 @@ class Fold:
         return {name: self._predict(base) for name, base in BASES.items()}
 
     def _predict(self, matcher: Matcher) -> Prediction:
-        return matcher.fit(self.fit, self.known).predict(self.test.embeddings, self.test.texts)
+        return matcher.fit(self.fit, self.known).predict(self.asked)
 
     def stacked(self, weights: Weights) -> Prediction:
         """The stack under these weights."""
@@ -57,7 +63,7 @@ class Fold:
     def far(self, quantile: float) -> NDArray[np.bool_]:
         """Which test queries are unlike everything that was fitted on."""
         familiar = Familiarity.of(self.fit, quantile)
-        nearest = self.bases["knn"].neighbours.similarities
+        nearest = self.asked.nearest(self.known).similarities
         top = nearest[:, 0] if nearest.shape[1] else np.full(len(self.test.texts), -1.0)
         return np.array([bool(familiar.why_far(t, float(s))) for t, s in zip(self.test.texts, top, strict=True)], bool)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -33,7 +34,11 @@ FEATURES: tuple[str, ...] = (
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CHOICE = re.compile(r"(?:^|\s)\(?[A-Ja-j1-9][).:]\s")
 _QUESTION = re.compile(r"\s*(?:who|what|when|where|which|why|how|is|are|do|does|did|can)\b", re.IGNORECASE)
-_COUNTED = ("?", "$€£¥₹₩", "%", "+-*/=^<>×÷", "{}();`_\\", "\"'“”‘’")
+_COUNTED = tuple(re.compile(f"[{re.escape(s)}]") for s in ("?", "$€£¥₹₩", "%", "+-*/=^<>×÷", "{}();`_\\", "\"'“”‘’"))
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT = re.compile(r"\d")
+_CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]")
+_PLAIN = re.compile(r"[^\W_]|\s")
 
 
 def lexical_features(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -43,9 +48,8 @@ def lexical_features(texts: Sequence[str]) -> NDArray[np.float64]:
 
 def _features(text: str) -> list[float]:
     words, size = text.split(), max(len(text), 1)
-    numbers = [m.group() for m in _NUMBER.finditer(text)]
-    letters = [c for c in text if c.isalpha()]
-    marks = sum(not c.isalnum() and not c.isspace() for c in text)
+    numbers = _NUMBER.findall(text)
+    letters, digits, capitals, plain = (_count(kind, text) for kind in (_LETTER, _DIGIT, _CAPITAL, _PLAIN))
     counts = [
         len(text),
         len(words),
@@ -54,12 +58,17 @@ def _features(text: str) -> list[float]:
         len(numbers),
         max(map(len, numbers), default=0),
     ]
-    shares = [
-        sum(c.isdigit() for c in text) / size,
-        sum(c.isupper() for c in letters) / max(len(letters), 1),
-        marks / size,
-        sum(ord(c) > 127 for c in text) / size,
-    ]
-    seen = [sum(text.count(c) for c in signs) for signs in _COUNTED]
-    tail = [np.log1p(len(_CHOICE.findall(text))), float(_QUESTION.match(text) is not None)]
-    return [*np.log1p(counts), *shares, *np.log1p(seen), *tail]
+    shares = [digits / size, capitals / max(letters, 1), (size - plain) / size if text else 0.0, _foreign(text) / size]
+    seen = [_count(signs, text) for signs in _COUNTED]
+    tail = [math.log1p(len(_CHOICE.findall(text))), float(_QUESTION.match(text) is not None)]
+    return [*map(math.log1p, counts), *shares, *map(math.log1p, seen), *tail]
+
+
+def _count(kind: re.Pattern[str], text: str) -> int:
+    """How many characters match."""
+    return len(kind.findall(text))
+
+
+def _foreign(text: str) -> int:
+    """Characters outside ASCII."""
+    return 0 if text.isascii() else sum(ord(c) > 127 for c in text)

@@ -15,11 +15,14 @@ from portfolios.decision import Decision, Estimate, KnownCase, Rule
 from portfolios.edges import Edges, Floats, Vectors
 from portfolios.familiar import Familiarity
 from portfolios.margins import Advantage, CostScale, advantages, values_of
-from portfolios.matchers.best_single import NEIGHBOURS
+from portfolios.matchers.asked import Asked
 from portfolios.matchers.protocol import FittedMatcher, Matcher, Prediction
 from portfolios.recipe import RouterPolicy
 
 __all__ = ["Decision", "Router"]
+
+_SHOWN = 3
+"""How many of the nearest known cases explain a decision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +83,7 @@ class Router:
         self._check_weight(weight)
         if not texts:
             return ()
-        prediction = self.fitted.predict(embeddings, texts)
+        prediction = self.fitted.predict(Asked(embeddings, texts))
         values = values_of(prediction, weight, self.cost_scale)
         default = self.members.index(self.policy.default_member)
         asked = _Asked(prediction, values, advantages(prediction, values, default, weight), default, weight)
@@ -148,7 +151,7 @@ class Router:
 
     def _nearest(self, row: int, prediction: Prediction) -> tuple[KnownCase, ...]:
         near = prediction.neighbours
-        pairs = zip(near.rows[row][:NEIGHBOURS], near.similarities[row][:NEIGHBOURS], strict=True)
+        pairs = zip(near.rows[row][:_SHOWN], near.similarities[row][:_SHOWN], strict=True)
         queries = [(self.edges.queries[int(i)], float(s)) for i, s in pairs]
         return tuple(KnownCase(query.case_id, query.text, similarity) for query, similarity in queries)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -58,8 +59,8 @@ def _buckets(text: str) -> tuple[NDArray[np.int64], Floats]:
     words = _TOKEN.findall(text.casefold())[:_MOST_TOKENS]
     pairs = [f"{a} {b}" for a, b in pairwise(words)]
     hashes = [zlib.crc32(term.encode("utf-8", "surrogatepass")) % BUCKETS for term in (*words, *pairs)]
-    buckets, counts = np.unique(np.array(hashes, np.int64), return_counts=True)
-    return buckets.astype(np.int64), np.log1p(counts)
+    counts = Counter(hashes)
+    return np.fromiter(counts, np.int64, len(counts)), np.log1p(np.fromiter(counts.values(), np.float64, len(counts)))
 
 
 def _leading(table: Floats, rank: int) -> Floats:

@@ -66,7 +66,10 @@ class MiniLM:
 
     @cached_property
     def _weights(self) -> dict[str, Floats]:
-        return load_file(self._folder / "model.safetensors")
+        """Matrices of the dense layers stand transposed: for few tokens the product is then nearly twice as fast."""
+        loaded = load_file(self._folder / "model.safetensors")
+        dense = [name for name, values in loaded.items() if name.startswith("encoder.") and values.ndim == 2]
+        return {**loaded, **{name: np.ascontiguousarray(loaded[name].T) for name in dense}}
 
     def _forward(self, ids: NDArray[np.int64]) -> Floats:
         """Token ids (batch, length) → last hidden states (batch, length, 384)."""
@@ -100,7 +103,7 @@ class MiniLM:
     def _dense(self, values: Floats, name: str) -> Floats:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
         # As one matrix: a stack of matrices would be multiplied one by one.
-        product: Floats = values.reshape(-1, values.shape[-1]) @ weight.T + bias
+        product: Floats = values.reshape(-1, values.shape[-1]) @ weight + bias
         return product.reshape(*values.shape[:-1], len(bias))
 
     def _normalize(self, values: Floats, name: str) -> Floats:

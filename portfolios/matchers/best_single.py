@@ -9,13 +9,11 @@ import numpy as np
 
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
-from portfolios.edges import Edges, Floats, Vectors
+from portfolios.edges import Edges, Floats
+from portfolios.matchers.asked import Asked
 from portfolios.matchers.columns import column_means, error_correlation, noise_variance
 from portfolios.matchers.known import Known
 from portfolios.matchers.protocol import Prediction
-from portfolios.nearest import find_nearest
-
-NEIGHBOURS = 3
 
 
 def find_best_single(edges: Edges, members: Sequence[str] | None = None) -> str:
@@ -49,7 +47,7 @@ class BestSingle:
         residuals = edges.scores - means
         sd = np.sqrt(noise_variance(residuals) / np.maximum(edges.counts, 1))
         return FittedBestSingle(
-            edges.embeddings,
+            known or Known(edges),
             means,
             np.where(edges.counts > 0, sd, np.nan),
             None if edges.costs is None else column_means(edges.costs),
@@ -61,19 +59,19 @@ class BestSingle:
 class FittedBestSingle:
     """Constant predictions; neighbours are reported for explanation only."""
 
-    known: Vectors
+    known: Known
     means: Floats
     sd: Floats
     costs: Floats | None
     correlation: Floats
 
-    def predict(self, embeddings: Vectors, texts: Sequence[str]) -> Prediction:
+    def predict(self, asked: Asked) -> Prediction:
         """The same row for every query."""
-        rows = len(texts)
+        rows = len(asked.texts)
         return Prediction(
             np.tile(self.means, (rows, 1)),
             np.tile(self.sd, (rows, 1)),
             None if self.costs is None else np.tile(self.costs, (rows, 1)),
             self.correlation,
-            find_nearest(self.known, embeddings, NEIGHBOURS),
+            asked.nearest(self.known),
         )

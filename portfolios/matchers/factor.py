@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
-from portfolios.edges import Edges, Floats, Vectors
+from portfolios.edges import Edges, Floats
+from portfolios.matchers.asked import Asked
 from portfolios.matchers.columns import column_means
 from portfolios.matchers.known import Known
 from portfolios.matchers.linear import FittedLinear, Linear
@@ -40,7 +41,7 @@ class Factor:
         known = known or Known(edges)
         linear = Linear().fit(edges, known)
         means = column_means(edges.scores)
-        fitted = np.nan_to_num(linear.scores.predict(known.matrix)[0] - means, nan=0.0)
+        fitted = np.nan_to_num(linear.scores.mean(Asked(edges.embeddings, edges.texts)) - means, nan=0.0)
         _, _, directions = np.linalg.svd(fitted, full_matrices=False)
         return FittedFactor(linear, means, directions[: int(self.rank)])
 
@@ -53,9 +54,9 @@ class FittedFactor:
     means: Floats
     directions: Floats
 
-    def predict(self, embeddings: Vectors, texts: Sequence[str]) -> Prediction:
+    def predict(self, asked: Asked) -> Prediction:
         """The linear prediction, projected on the shared directions."""
-        alone = self.linear.predict(embeddings, texts)
+        alone = self.linear.predict(asked)
         offsets = np.nan_to_num(alone.score - self.means, nan=0.0)
         score = self.means + offsets @ self.directions.T @ self.directions
         return Prediction(np.clip(score, 0.0, 1.0), alone.sd, alone.cost, alone.correlation, alone.neighbours)

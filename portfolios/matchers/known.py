@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portfolios.edges import Edges, Floats, Vectors
+from portfolios.matchers.basis import Decomposed
 from portfolios.matchers.design import Design
+from portfolios.nearest import Index
 
 _QUERIES_PER_CLUSTER = 20
 _MOST_CLUSTERS = 16
@@ -31,6 +33,16 @@ class Known:
     def matrix(self) -> Floats:
         """The design matrix of the known queries."""
         return self.design.matrix(self.edges.embeddings, self.edges.texts)
+
+    @cached_property
+    def decomposed(self) -> Decomposed:
+        """The design matrix taken apart."""
+        return Decomposed.of(self.matrix)
+
+    @cached_property
+    def index(self) -> Index:
+        """The embeddings, ready to be searched."""
+        return Index.of(self.edges.embeddings)
 
     @cached_property
     def families(self) -> Floats:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from evolve.core.hashing import JSONValue
-from portfolios.edges import Edges, Floats, Vectors
+from portfolios.edges import Edges, Floats
+from portfolios.matchers.asked import Asked
 from portfolios.matchers.known import Known
 from portfolios.nearest import Neighbours
 
@@ -38,8 +39,8 @@ class Prediction:
 class FittedMatcher(Protocol):
     """A matcher that has seen its training edges."""
 
-    def predict(self, embeddings: Vectors, texts: Sequence[str]) -> Prediction:
-        """Predictions for q queries: `embeddings` (q, d) and their `texts`."""
+    def predict(self, asked: Asked) -> Prediction:
+        """Predictions for q queries."""
         ...
 
 

@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portfolios.edges import Floats
+from portfolios.matchers.asked import Asked
+from portfolios.matchers.basis import Basis, Coordinates, Decomposed
 from portfolios.matchers.columns import columns_by_presence, error_correlation, noise_variance
+from portfolios.matchers.known import Known
 
 _PENALTIES = np.append(np.logspace(-1.0, 5.0, 25), np.inf)
 _FEWEST = 4
@@ -19,83 +22,83 @@ class RidgeTable:
     """Fits of all columns of one table, their leave-one-out errors (n, m) and the correlation of these."""
 
     width: int
+    known: Known
     groups: tuple[RidgeGroup, ...]
     residuals: Floats
     correlation: Floats
 
     @classmethod
-    def fit(cls, design: Floats, table: Floats) -> RidgeTable:
-        """`design` (n, p), `table` (n, m) with NaN where missing; columns with the same rows share one penalty."""
+    def fit(cls, known: Known, table: Floats) -> RidgeTable:
+        """`table` (n, m) with NaN where missing; columns with the same rows share one penalty."""
         residuals = np.full(table.shape, np.nan)
         groups = []
         for rows, columns in columns_by_presence(table):
-            group, errors = RidgeGroup.fit(design[rows], table[np.ix_(rows, columns)], columns)
+            complete = len(rows) == len(table)
+            decomposed = known.decomposed if complete else Decomposed.of(known.matrix[rows])
+            group, errors = RidgeGroup.fit(decomposed, table[np.ix_(rows, columns)], columns)
             residuals[np.ix_(rows, columns)] = errors
             groups.append(group)
-        return cls(table.shape[1], tuple(groups), residuals, error_correlation(residuals))
+        return cls(table.shape[1], known, tuple(groups), residuals, error_correlation(residuals))
 
-    def predict(self, design: Floats) -> tuple[Floats, Floats]:
-        """Means and standard deviations (q, m); NaN for a column that had no entries."""
-        mean = np.full((len(design), self.width), np.nan)
-        sd = np.full((len(design), self.width), np.nan)
+    def mean(self, asked: Asked) -> Floats:
+        """Expectations (q, m); NaN for a column that had no entries."""
+        found = np.full((len(asked.texts), self.width), np.nan)
         for group in self.groups:
-            mean[:, group.columns], sd[:, group.columns] = group.predict(design)
-        return mean, sd
+            found[:, group.columns] = group.mean(asked.coordinates(group.basis, self.known))
+        return found
+
+    def sd(self, asked: Asked) -> Floats:
+        """Standard deviations of the expectations (q, m); NaN for a column that had no entries."""
+        found = np.full((len(asked.texts), self.width), np.nan)
+        for group in self.groups:
+            found[:, group.columns] = group.sd(asked.coordinates(group.basis, self.known))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeGroup:
-    """One decomposition X = U S Vᵀ (centred) with the coefficients, in its basis, of the columns that share it."""
+    """The coefficients, in one basis, of the columns that share their rows."""
 
     columns: NDArray[np.int64]
-    rows: int
-    centre: Floats
-    basis: Floats
-    squares: Floats
+    basis: Basis
     penalty: float
     intercepts: Floats
     coefficients: Floats
     variance: Floats
 
     @classmethod
-    def fit(cls, design: Floats, targets: Floats, columns: NDArray[np.int64]) -> tuple[RidgeGroup, Floats]:
+    def fit(cls, decomposed: Decomposed, targets: Floats, columns: NDArray[np.int64]) -> tuple[RidgeGroup, Floats]:
         """The group and its leave-one-out errors (n, columns)."""
-        centre, intercepts = design.mean(axis=0), targets.mean(axis=0)
-        left, singular, right = _decompose(design - centre)
-        projected = left.T @ (targets - intercepts)
-        candidates = _PENALTIES if len(design) >= _FEWEST else _PENALTIES[-1:]
-        errors = [_left_out_errors(left, singular, projected, targets - intercepts, p) for p in candidates]
-        chosen = int(np.argmin([round(float((e**2).mean()), 12) for e in errors]))
-        penalty = float(candidates[chosen])
-        coefficients = (singular / (singular**2 + penalty))[:, None] * projected
-        noise = noise_variance(errors[chosen])
-        group = cls(columns, len(design), centre, right, singular**2, penalty, intercepts, coefficients, noise)
-        return group, errors[chosen]
+        left, squares = decomposed.left, decomposed.basis.squares
+        intercepts = targets.mean(axis=0)
+        centred = targets - intercepts
+        projected, leverages = left.T @ centred, left**2
+        candidates = _PENALTIES if len(left) >= _FEWEST else _PENALTIES[-1:]
+        losses = [
+            round(float((_left_out_errors(left, leverages, squares, projected, centred, p) ** 2).mean()), 12)
+            for p in candidates
+        ]
+        penalty = float(candidates[int(np.argmin(losses))])
+        errors = _left_out_errors(left, leverages, squares, projected, centred, penalty)
+        coefficients = (np.sqrt(squares) / (squares + penalty))[:, None] * projected
+        return cls(columns, decomposed.basis, penalty, intercepts, coefficients, noise_variance(errors)), errors
 
-    def predict(self, design: Floats) -> tuple[Floats, Floats]:
-        """Means and posterior standard deviations of the mean (a Gaussian prior of variance noise / penalty)."""
-        centred = design - self.centre
-        inside = centred @ self.basis.T
-        outside = np.maximum((centred**2).sum(axis=1) - (inside**2).sum(axis=1), 0.0)
-        leverage = 1.0 / self.rows + (inside**2 / (self.squares + self.penalty)).sum(axis=1) + outside / self.penalty
-        return self.intercepts + inside @ self.coefficients, np.sqrt(leverage[:, None] * self.variance)
+    def mean(self, where: Coordinates) -> Floats:
+        """Expectations (q, columns)."""
+        return self.intercepts + where.inside @ self.coefficients
 
-
-def _decompose(centred: Floats) -> tuple[Floats, Floats, Floats]:
-    """X = U S Vᵀ without the directions in which X does not vary; by way of XᵀX where that is much smaller."""
-    if len(centred) < 2 * centred.shape[1]:
-        left, singular, right = np.linalg.svd(centred, full_matrices=False)
-        kept = singular > 1e-9 * max(float(singular.max(initial=0.0)), 1e-12)
-        return left[:, kept], singular[kept], right[kept]
-    squares, vectors = np.linalg.eigh(centred.T @ centred)
-    kept = squares > 1e-12 * max(float(squares.max(initial=0.0)), 1e-12)
-    singular, right = np.sqrt(squares[kept]), vectors[:, kept].T
-    return (centred @ right.T) / singular, singular, right
+    def sd(self, where: Coordinates) -> Floats:
+        """Posterior standard deviations of the expectations (a Gaussian prior of variance noise / penalty)."""
+        inside = (where.inside**2) @ (1.0 / (self.basis.squares + self.penalty))
+        leverage = 1.0 / self.basis.rows + inside + where.outside / self.penalty
+        return np.sqrt(leverage[:, None] * self.variance)
 
 
-def _left_out_errors(left: Floats, singular: Floats, projected: Floats, centred: Floats, penalty: float) -> Floats:
+def _left_out_errors(
+    left: Floats, leverages: Floats, squares: Floats, projected: Floats, centred: Floats, penalty: float
+) -> Floats:
     """Errors on each row of the fit without it, by the hat matrix: residual / (1 − leverage)."""
-    shrink = singular**2 / (singular**2 + penalty)
+    shrink = squares / (squares + penalty)
     fitted = left @ (shrink[:, None] * projected)
-    leverage = 1.0 / len(left) + (left**2) @ shrink
+    leverage = 1.0 / len(left) + leverages @ shrink
     return np.asarray((centred - fitted) / np.maximum(1.0 - leverage, 1e-6)[:, None], np.float64)

@@ -9,7 +9,8 @@ import numpy as np
 
 from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
-from portfolios.edges import Edges, Floats, Vectors
+from portfolios.edges import Edges, Floats
+from portfolios.matchers.asked import Asked
 from portfolios.matchers.columns import column_means
 from portfolios.matchers.factor import Factor
 from portfolios.matchers.family import Family
@@ -31,11 +32,10 @@ class Stack:
     Weights are not learned in `fit`: `with_weights` learns them from predictions of queries that were left out.
     """
 
-    family: float = 0.25
-    family_linear: float = 0.25
-    linear: float = 0.25
-    knn: float = 0.25
+    family: float = 0.3
+    linear: float = 0.3
     factor: float = 0.0
+    knn: float = 0.3
     name: str = "stack"
 
     def __post_init__(self) -> None:
@@ -63,10 +63,9 @@ class Stack:
 
 BASES: Mapping[str, Matcher] = {
     "family": Family(),
-    "family_linear": Linear(family_weight=2.0),
     "linear": Linear(),
-    "knn": KNN(),
     "factor": Factor(),
+    "knn": KNN(),
 }
 """What a stack is made of, by the name of its weight."""
 
@@ -79,9 +78,9 @@ class FittedStack:
     weights: Mapping[str, float]
     fitted: Mapping[str, FittedMatcher]
 
-    def predict(self, embeddings: Vectors, texts: Sequence[str]) -> Prediction:
+    def predict(self, asked: Asked) -> Prediction:
         """Scores cut to [0, 1]."""
-        return combine(self.means, self.weights, {n: f.predict(embeddings, texts) for n, f in self.fitted.items()})
+        return combine(self.means, self.weights, {name: base.predict(asked) for name, base in self.fitted.items()})
 
 
 def combine(means: Floats, weights: Mapping[str, float], predictions: Mapping[str, Prediction]) -> Prediction:

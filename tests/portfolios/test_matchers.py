@@ -10,7 +10,9 @@ from evolve.core.errors import UserError
 from portfolios.edges import Edges, Query
 from portfolios.features import FEATURES, lexical_features
 from portfolios.matchers import KNN, MATCHERS, Linear, Matcher, find_best_single, open_matcher
-from portfolios.matchers.ridge import RidgeTable
+from portfolios.matchers.asked import Asked
+from portfolios.matchers.basis import Decomposed
+from portfolios.matchers.ridge import RidgeGroup
 
 BuildWorld = Callable[..., Edges]
 
@@ -23,7 +25,7 @@ def matcher(request: pytest.FixtureRequest) -> Matcher:
 class TestEveryMatcher:
     def test_shapes_ranges_and_neighbours(self, matcher: Matcher, topic_edges: BuildWorld) -> None:
         train, new = topic_edges(60), topic_edges(9, seed=1)
-        prediction = matcher.fit(train).predict(new.embeddings, new.texts)
+        prediction = matcher.fit(train).predict(Asked(new.embeddings, new.texts))
         assert prediction.score.shape == prediction.sd.shape == (9, 3)
         assert ((prediction.score >= 0) & (prediction.score <= 1)).all()
         assert (prediction.sd > 0).all()
@@ -34,7 +36,7 @@ class TestEveryMatcher:
 
     def test_equal_edges_give_equal_predictions(self, matcher: Matcher, topic_edges: BuildWorld) -> None:
         train, new = topic_edges(40), topic_edges(7, seed=1)
-        first, second = (matcher.fit(train).predict(new.embeddings, new.texts) for _ in range(2))
+        first, second = (matcher.fit(train).predict(Asked(new.embeddings, new.texts)) for _ in range(2))
         np.testing.assert_array_equal(first.score, second.score)
         np.testing.assert_array_equal(first.sd, second.sd)
 
@@ -43,7 +45,7 @@ class TestEveryMatcher:
         scores = train.scores.copy()
         scores[:, 1] = np.nan
         scores[::4, 2] = np.nan
-        prediction = matcher.fit(replace(train, scores=scores)).predict(train.embeddings, train.texts)
+        prediction = matcher.fit(replace(train, scores=scores)).predict(Asked(train.embeddings, train.texts))
         assert np.isnan(prediction.score[:, 1]).all() and np.isnan(prediction.sd[:, 1]).all()
         assert np.isfinite(prediction.score[:, [0, 2]]).all()
 
@@ -53,22 +55,22 @@ class TestEveryMatcher:
         train = topic_edges(30)
         scores = train.scores.copy()
         scores[3, 2] = np.nan
-        full = matcher.fit(train.take(range(30), [0, 1])).predict(train.embeddings, train.texts)
-        holed = matcher.fit(replace(train, scores=scores)).predict(train.embeddings, train.texts)
+        full = matcher.fit(train.take(range(30), [0, 1])).predict(Asked(train.embeddings, train.texts))
+        holed = matcher.fit(replace(train, scores=scores)).predict(Asked(train.embeddings, train.texts))
         np.testing.assert_allclose(holed.score[:, :2], full.score, atol=0.05)
 
     def test_costs_are_learned_beside_scores(self, matcher: Matcher, topic_edges: BuildWorld) -> None:
         train = topic_edges(60)
         costs = np.tile([0.01, 0.02, 0.03], (60, 1))
         costs[5, 0] = np.nan
-        prediction = matcher.fit(replace(train, costs=costs)).predict(train.embeddings, train.texts)
+        prediction = matcher.fit(replace(train, costs=costs)).predict(Asked(train.embeddings, train.texts))
         assert prediction.cost is not None
         np.testing.assert_allclose(prediction.cost, np.tile([0.01, 0.02, 0.03], (60, 1)), atol=1e-3)
 
     @pytest.mark.parametrize("rows", [1, 2, 3])
     def test_very_few_edges_are_no_certainty(self, matcher: Matcher, topic_edges: BuildWorld, rows: int) -> None:
         train, new = topic_edges(rows), topic_edges(4, seed=2)
-        prediction = matcher.fit(train).predict(new.embeddings, new.texts)
+        prediction = matcher.fit(train).predict(Asked(new.embeddings, new.texts))
         assert np.isfinite(prediction.score).all()
         assert (prediction.sd > 0.1).all()
 
@@ -79,7 +81,7 @@ class TestEveryMatcher:
 @pytest.mark.parametrize("name", ["knn", "linear"])
 def test_a_learner_finds_the_specialist_of_each_topic(name: str, topic_edges: BuildWorld) -> None:
     train, new = topic_edges(150), topic_edges(60, seed=1)
-    prediction = open_matcher(name).fit(train).predict(new.embeddings, new.texts)
+    prediction = open_matcher(name).fit(train).predict(Asked(new.embeddings, new.texts))
     topic = np.array([int(q.case_id.split("-")[1]) % 3 for q in new.queries])
     assert (prediction.score.argmax(axis=1) == topic).mean() > 0.95
 
@@ -89,14 +91,14 @@ def test_uncertainty_grows_away_from_the_known(topic_edges: BuildWorld) -> None:
     strange = -train.embeddings.mean(axis=0, keepdims=True) * 3
     for matcher in (KNN(), Linear()):
         fitted = matcher.fit(train)
-        known = fitted.predict(train.embeddings, train.texts).sd.mean()
-        assert fitted.predict(strange, ["ζ" * 40]).sd.min() > known
+        known = fitted.predict(Asked(train.embeddings, train.texts)).sd.mean()
+        assert fitted.predict(Asked(strange, ["ζ" * 40])).sd.min() > known
 
 
 def test_knn_falls_back_to_the_mean_far_away(topic_edges: BuildWorld) -> None:
     train = topic_edges(60)
     orthogonal = np.zeros((1, 8), np.float32)
-    prediction = KNN().fit(train).predict(orthogonal, ["?"])
+    prediction = KNN().fit(train).predict(Asked(orthogonal, ["?"]))
     np.testing.assert_allclose(prediction.score[0], train.scores.mean(axis=0))
 
 
@@ -116,7 +118,7 @@ def test_best_single_breaks_ties_by_cost_then_by_id() -> None:
 def test_left_out_errors_are_those_of_refitting_without_the_row(seed: int, rows: int, width: int) -> None:
     rng = np.random.default_rng(seed)
     design, targets = rng.normal(size=(rows, width)), rng.random((rows, 1))
-    group = RidgeTable.fit(design, targets).groups[0]
+    group = RidgeGroup.fit(Decomposed.of(design), targets, np.array([0]))[0]
     kept = np.arange(1, rows)
     x, y = design[kept] - design[kept].mean(axis=0), targets[kept] - targets[kept].mean(axis=0)
     if np.isfinite(group.penalty):
@@ -133,7 +135,8 @@ def test_ridge_shrinks_noise_to_the_mean() -> None:
     rng = np.random.default_rng(0)
     design, targets = rng.normal(size=(80, 40)), rng.random((80, 1))
     new = rng.normal(size=(50, 40))
-    mean, _ = RidgeTable.fit(design, targets).predict(new)
+    decomposed = Decomposed.of(design)
+    mean = RidgeGroup.fit(decomposed, targets, np.array([0]))[0].mean(decomposed.basis.coordinates(new))
     plain = new @ np.linalg.lstsq(design, targets - targets.mean(), rcond=None)[0]
     assert mean.std() < 0.5 * plain.std()
 
@@ -160,7 +163,7 @@ def test_features_see_numbers_money_and_code() -> None:
         ("knn", {"kk": 3}, "k, power, shrink"),
         ("knn", {"k": 0}, "k >= 1"),
         ("knn", {"k": True}, "numbers"),
-        ("linear", {"family_weight": -1.0}, ">= 0"),
+        ("linear", {"family_weight": 1.0}, "numbers: none"),
         ("stack", {"knn": -0.5}, "between 0 and 10"),
         ("factor", {"rank": 0}, "rank >= 1"),
         ("family", {"shrink": 0}, "shrink > 0"),
