@@ -66,8 +66,13 @@ class MiniLM:
 
     @cached_property
     def _weights(self) -> dict[str, Floats]:
-        """Matrices of the dense layers stand transposed: for few tokens the product is then nearly twice as fast."""
+        """Dense layers stand transposed, query, key and value as one: for few tokens that is nearly twice as fast."""
         loaded = load_file(self._folder / "model.safetensors")
+        for layer in range(_LAYERS):
+            name = f"encoder.layer.{layer}.attention.self"
+            for kind in ("weight", "bias"):
+                parts = [loaded.pop(f"{name}.{part}.{kind}") for part in ("query", "key", "value")]
+                loaded[f"{name}.{kind}"] = np.concatenate(parts)
         dense = [name for name, values in loaded.items() if name.startswith("encoder.") and values.ndim == 2]
         return {**loaded, **{name: np.ascontiguousarray(loaded[name].T) for name in dense}}
 
@@ -91,10 +96,8 @@ class MiniLM:
     def _attend(self, hidden: Floats, name: str) -> Floats:
         batch, length, width = hidden.shape
         shape = (batch, length, _HEADS, width // _HEADS)
-        query, key, value = (
-            self._dense(hidden, f"{name}.{part}").reshape(shape).transpose(0, 2, 1, 3)
-            for part in ("query", "key", "value")
-        )
+        parts = np.split(self._dense(hidden, name), 3, axis=-1)
+        query, key, value = (part.reshape(shape).transpose(0, 2, 1, 3) for part in parts)
         scores = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(width // _HEADS))
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
         mixed: Floats = (scores / scores.sum(axis=-1, keepdims=True)) @ value
