@@ -79,7 +79,12 @@ class PortfolioSettings(Section):
     fit_cases: int = Field(default=100, ge=6)
     dev_cases: int | None = Field(default=None, ge=4)
     """at most this many dev cases are used; all of them when left out"""
-    matchers: tuple[Literal["knn", "linear"], ...] = ("knn", "linear")
+    matchers: tuple[Literal["knn", "linear", "family", "factor", "graph", "stack"], ...] = ("stack",)
+    """what may learn who answers which query; the best on dev is kept if the guard lets it through. None: no routing"""
+    family: str | None = None
+    """the tag that names a case's kind of task, to learn from; the shape of its answer when left out"""
+    cost_weight: float = Field(default=0.0, ge=0, lt=1)
+    """λ of (1 − λ)·score + λ·(1 − cost): how much a cheaper answer is worth; `evolve route --cost-weight` overrides"""
     guard_alpha: float = Field(default=0.1, gt=0, le=0.5)
     embedder: Literal["quality", "fast"] = "quality"
 

@@ -11,6 +11,7 @@ from evolve.core.names import nearest
 from portfolios.matchers.best_single import BestSingle, find_best_single
 from portfolios.matchers.factor import Factor
 from portfolios.matchers.family import Family
+from portfolios.matchers.graph import Graph
 from portfolios.matchers.knn import KNN
 from portfolios.matchers.known import Known
 from portfolios.matchers.linear import Linear
@@ -18,7 +19,15 @@ from portfolios.matchers.protocol import FittedMatcher, Matcher, Prediction
 from portfolios.matchers.stack import Stack
 
 MATCHERS: Mapping[str, Callable[..., Matcher]] = MappingProxyType(
-    {"best_single": BestSingle, "knn": KNN, "linear": Linear, "family": Family, "factor": Factor, "stack": Stack}
+    {
+        "best_single": BestSingle,
+        "knn": KNN,
+        "linear": Linear,
+        "family": Family,
+        "factor": Factor,
+        "graph": Graph,
+        "stack": Stack,
+    }
 )
 
 __all__ = [
@@ -28,6 +37,7 @@ __all__ = [
     "Factor",
     "Family",
     "FittedMatcher",
+    "Graph",
     "Known",
     "Linear",
     "Matcher",

@@ -50,7 +50,14 @@ async def measured_edges(context: CampaignContext, trees: Sequence[str], split: 
     cards: list[Scorecard] = [await measure(context, tree, split, "screen") for tree in trees]
     shown = {tree: shown_ids(context, tree) for tree in trees}
     embeddings = context.embedder.embed([c.text for c in cases])
-    return Edges.build(cases, cards, embeddings, demonstrations=shown).retold(context.kept_text)
+    families = {case.id: family_of(case, context.config.portfolio.family) for case in cases}
+    edges = Edges.build(cases, cards, embeddings, demonstrations=shown, families=families)
+    return edges.retold(context.kept_text)
+
+
+def family_of(case: Case, tag: str | None) -> str:
+    """The kind of task a router may learn to tell apart: the value of the tag, else the shape of the answer."""
+    return shape_name(case.expected) if tag is None else case.tags.get(tag, "")
 
 
 async def fit_challenger(context: CampaignContext, state: CampaignState) -> dict[str, Any]:
@@ -89,8 +96,17 @@ def choose(context: CampaignContext, train: Edges, dev: Edges) -> RouterChoice:
         matchers=[open_matcher(name) for name in settings.matchers],
         seed=context.config.seed,
         guard=router_guard(settings.guard_alpha),
-        settings=ChoiceSettings(embedding=context.embedder.identity),
+        settings=ChoiceSettings(embedding=context.embedder.identity, cost_weight=_cost_weight(context, train)),
     )
+
+
+def _cost_weight(context: CampaignContext, train: Edges) -> float:
+    """The campaign's λ; 0, and said so, where no run has a known price."""
+    weight = context.config.portfolio.cost_weight
+    if weight and train.costs is None:
+        context.observe("note", text="portfolio.cost_weight has no effect: no run of these members has a known price")
+        return 0.0
+    return weight
 
 
 def router_guard(alpha: float) -> Guard:
