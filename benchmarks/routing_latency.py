@@ -77,7 +77,7 @@ def make_router(embedder: Embedder, rng: np.random.Generator) -> Router:
     members = tuple(f"tree-{j}" for j in range(MEMBERS))
     costs = rng.random((KNOWN, MEMBERS)) / 1000
     edges = Edges(known, members, rows.astype(np.float32), scores, costs)
-    matcher = Stack(family=0.3, linear=0.2, factor=0.2, knn=0.3)
+    matcher = Stack(family=0.2, shares=0.2, linear=0.2, factor=0.2, knn=0.2)
     router = Router.fit(edges, matcher, RouterPolicy(default_member="tree-0"))
     return replace(router, embedder=embedder)
 

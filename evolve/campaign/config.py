@@ -79,7 +79,7 @@ class PortfolioSettings(Section):
     fit_cases: int = Field(default=100, ge=6)
     dev_cases: int | None = Field(default=None, ge=4)
     """at most this many dev cases are used; all of them when left out"""
-    matchers: tuple[Literal["knn", "linear", "family", "factor", "graph", "stack"], ...] = ("stack",)
+    matchers: tuple[Literal["knn", "linear", "family", "shares", "factor", "graph", "stack"], ...] = ("stack",)
     """what may learn who answers which query; the best on dev is kept if the guard lets it through. None: no routing"""
     family: str | None = None
     """the tag that names a case's kind of task, to learn from; the shape of its answer when left out"""

@@ -16,6 +16,7 @@ from evolve.core.redact import Redactor, redacted_error
 from evolve.embed import open_embedder
 from evolve.models import ModelSettings, ScriptedReply
 from evolve.report.references import Reference, resolve_reference
+from evolve.report.traffic import record_routed
 from evolve.run.answer import Answer, Query, answer_query, open_version
 from evolve.run.execute import Executor
 from evolve.store import Home
@@ -38,22 +39,38 @@ class RoutedQuery:
     journal: str
 
 
+@dataclass(frozen=True)
+class Wishes:
+    """What one query asks for beside its answer.
+
+    `journal` says what is kept of it; without, what the campaign that made the version says of its roles. `cost_weight`
+    is its λ in [0, 1); without, the version's.
+    """
+
+    journal: JournalMode | None = None
+    cost_weight: float | None = None
+
+
 def route_once(
     home: Home,
     reference: str | None,
     query: str,
     environment: Mapping[str, str],
     scripted: Mapping[str, ScriptedReply] | None = None,
-    journal: JournalMode | None = None,
+    wishes: Wishes | None = None,
 ) -> RoutedQuery:
     """Answers one text query. UserError when no portfolio is meant or it has no live version.
 
-    `journal` says what is kept of it; without, what the campaign that made the version says of its roles.
+    Who answered by which rule is kept always, without the text: the drift alarm needs it.
     """
+    wishes = wishes or Wishes()
     found = resolve_reference(home, reference or _only_name(home))
-    modes = version_journal(home, found.name, found.version).modes if journal is None else JournalModes(journal)
+    modes = version_journal(home, found.name, found.version).modes
+    modes = modes if wishes.journal is None else JournalModes(wishes.journal)
     try:
-        return asyncio.run(_route(home, found, query, _Surroundings(environment, scripted or {}, modes)))
+        return asyncio.run(
+            _route(home, found, query, _Surroundings(environment, scripted or {}, modes, wishes.cost_weight))
+        )
     except EvolveError as error:
         redacted_error(error, home.redactor)
         raise
@@ -78,6 +95,7 @@ class _Surroundings:
     environment: Mapping[str, str]
     scripted: Mapping[str, ScriptedReply]
     modes: JournalModes
+    cost_weight: float | None
 
 
 def _only_name(home: Home) -> str:
@@ -95,7 +113,7 @@ async def _route(home: Home, found: Reference, query: str, around: _Surroundings
         settings = {role: ModelSettings.model_validate(raw) for role, raw in content.models.items()}
         keys = filter(None, (wanted.api_key_env for wanted in settings.values()))
         home.learn_secrets(Redactor.of(around.environment, keys))
-        asked = Query(uuid.uuid4().hex, query, query)
+        asked = Query(uuid.uuid4().hex, query, query, around.cost_weight)
         mailbox = home.mailbox / f"route-{asked.id}"
         models = open_models(settings, around.environment, around.scripted, stack, mailbox=mailbox)
         embedder = open_embedder(content.router.embedding.partition(":")[0])
@@ -105,4 +123,5 @@ async def _route(home: Home, found: Reference, query: str, around: _Surroundings
         stack.push_async_callback(books.close)
         executor = Executor(home.trees, booked_models(books, models, owner), embedder)
         answer = await answer_query(asked, open_version(home, content, embedder), executor)
+    record_routed(home, found.label, asked.id, answer)
     return RoutedQuery(found.label, found.members[answer.member], answer, asked.id, around.modes.strictest(settings))

@@ -28,18 +28,22 @@ def route(
         str | None,
         typer.Option(help="What is kept of it: full, hash or off. The version's campaign says it otherwise."),
     ] = None,
+    cost_weight: Annotated[
+        float | None,
+        typer.Option(help="0 to 1: how much a cheaper answer is worth to this query. The version says it otherwise."),
+    ] = None,
     json_: JsonFlag = False,
 ) -> None:
     """Answer one query through the learned portfolio."""
     import sys
 
-    from evolve.campaign.route import route_once
+    from evolve.campaign.route import Wishes, route_once
     from evolve.report.routed import routed_document, routed_lines
     from evolve.store import open_home
 
     text = sys.stdin.read() if query == "-" else query
     with closing(open_home()) as home:
-        routed = route_once(home, reference, text, dict(os.environ), journal=_mode(journal))
+        routed = route_once(home, reference, text, dict(os.environ), wishes=Wishes(_mode(journal), cost_weight))
         document = routed_document(routed.version, routed.label, routed.answer)
         document |= {"id": routed.id, "journal": routed.journal}
         lines = routed_lines(document, why=show_why)

@@ -39,6 +39,8 @@ def routed_lines(document: dict[str, Any], *, why: bool) -> list[str]:
     lines += [f"[failed before: {error}]" for error in document["errors"]]
     if why:
         lines.append(f"  rule: {document['rule']}")
+        if document["margin"] is not None:
+            lines.append(f"  margin over the default: {document['margin']:+.2f} ± {document['margin_sd']:.2f}")
         lines += [f"  expected of {short(e['member'])}: {_estimate(e)}" for e in document["estimates"]]
         lines += [f"  near ({n['similarity']:.2f}) {n['case_id']}: {n['text'][:90]}" for n in document["nearest"]]
         lines += [f"  cost: {spend_words(document['spend'])}, {document['seconds']:.2f} s"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from evolve.core.hashing import short
 from evolve.report.references import Reference, resolve_reference
 from evolve.report.story import campaign_story, story_lines
+from evolve.report.traffic import version_traffic
 from evolve.report.words import verdict_words
 from evolve.store import Home
 
@@ -35,7 +37,9 @@ def show_version(home: Home, reference: str) -> tuple[dict[str, Any], list[str]]
         "content": row.content,
         "evidence": row.evidence,
     }
-    return document, _version_lines(found, document)
+    traffic = version_traffic(home, found)
+    document["traffic"] = {**asdict(traffic), "alarm": traffic.alarm}
+    return document, [*_version_lines(found, document), *traffic.words()]
 
 
 def _version_lines(found: Reference, document: dict[str, Any]) -> list[str]:

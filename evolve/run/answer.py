@@ -40,16 +40,20 @@ def open_version(home: Home, content: PortfolioContent, embedder: Embedder) -> R
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query. `id` is new for every asking, so that a repeated text is answered anew."""
+    """One query. `id` is new for every asking, so that a repeated text is answered anew.
+
+    `cost_weight` is the λ of this query alone; the version's own when None.
+    """
 
     id: str
     value: JSONValue
     text: str
+    cost_weight: float | None = None
 
 
 async def answer_query(query: Query, router: Router, executor: Executor) -> Answer:
     """Answers with the chosen member, else with the fallbacks in order. WorldError when none could answer."""
-    decision = router.decide(query.text)
+    decision = router.decide(query.text, cost_weight=query.cost_weight)
     spend, seconds = Spend(), 0.0
     failed: list[str] = []
     errors: list[str] = []

@@ -10,7 +10,7 @@ from evolve.core.hashing import JSONValue
 from evolve.core.names import nearest
 from portfolios.matchers.best_single import BestSingle, find_best_single
 from portfolios.matchers.factor import Factor
-from portfolios.matchers.family import Family
+from portfolios.matchers.family import Family, Shares
 from portfolios.matchers.graph import Graph
 from portfolios.matchers.knn import KNN
 from portfolios.matchers.known import Known
@@ -24,6 +24,7 @@ MATCHERS: Mapping[str, Callable[..., Matcher]] = MappingProxyType(
         "knn": KNN,
         "linear": Linear,
         "family": Family,
+        "shares": Shares,
         "factor": Factor,
         "graph": Graph,
         "stack": Stack,
@@ -42,6 +43,7 @@ __all__ = [
     "Linear",
     "Matcher",
     "Prediction",
+    "Shares",
     "Stack",
     "find_best_single",
     "open_matcher",

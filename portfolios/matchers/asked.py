@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from portfolios.edges import Floats, Vectors
-from portfolios.matchers.basis import Basis, Coordinates
+from portfolios.edges import Vectors
+from portfolios.matchers.basis import Rows
 from portfolios.matchers.known import Known
 from portfolios.nearest import Neighbours
 
@@ -24,13 +24,9 @@ class Asked:
         self.texts = texts
         self._made: dict[int, tuple[object, object]] = {}
 
-    def matrix(self, known: Known) -> Floats:
+    def rows(self, known: Known) -> Rows:
         """The queries' rows of the design matrix."""
-        return self._once(known.design, lambda: known.design.matrix(self.embeddings, self.texts))
-
-    def coordinates(self, basis: Basis, known: Known) -> Coordinates:
-        """The rows of the design matrix in the coordinates of a basis."""
-        return self._once(basis, lambda: basis.coordinates(self.matrix(known)))
+        return self._once(known.design, lambda: Rows(known.design.matrix(self.embeddings, self.texts)))
 
     def nearest(self, known: Known) -> Neighbours:
         """The NEIGHBOURS nearest known queries of each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -47,6 +48,32 @@ class Decomposed:
         centre = design.mean(axis=0)
         left, squares, directions = _decompose(design - centre)
         return cls(Basis(len(design), centre, directions, squares), left)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What is known of each known query, as one matrix (n, p) to regress on."""
+
+    matrix: Floats
+
+    @cached_property
+    def decomposed(self) -> Decomposed:
+        """The matrix taken apart, once for all regressions on it."""
+        return Decomposed.of(self.matrix)
+
+
+class Rows:
+    """The same features of new queries, `matrix` (q, p), with their coordinates in each basis that is asked for."""
+
+    def __init__(self, matrix: Floats) -> None:
+        self.matrix = matrix
+        self._found: dict[int, tuple[Basis, Coordinates]] = {}
+
+    def coordinates(self, basis: Basis) -> Coordinates:
+        """Worked out once for a basis."""
+        if id(basis) not in self._found:
+            self._found[id(basis)] = (basis, basis.coordinates(self.matrix))
+        return self._found[id(basis)][1]
 
 
 def _decompose(centred: Floats) -> tuple[Floats, Floats, Floats]:

@@ -11,6 +11,7 @@ from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
 from portfolios.edges import Edges, Floats
 from portfolios.matchers.asked import Asked
+from portfolios.matchers.basis import Rows
 from portfolios.matchers.columns import column_means
 from portfolios.matchers.known import Known
 from portfolios.matchers.linear import FittedLinear, Linear
@@ -41,7 +42,7 @@ class Factor:
         known = known or Known(edges)
         linear = Linear().fit(edges, known)
         means = column_means(edges.scores)
-        fitted = np.nan_to_num(linear.scores.mean(Asked(edges.embeddings, edges.texts)) - means, nan=0.0)
+        fitted = np.nan_to_num(linear.scores.mean(Rows(known.features.matrix)) - means, nan=0.0)
         _, _, directions = np.linalg.svd(fitted, full_matrices=False)
         return FittedFactor(linear, means, directions[: int(self.rank)])
 

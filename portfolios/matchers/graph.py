@@ -12,6 +12,7 @@ from evolve.core.errors import UserError
 from evolve.core.hashing import JSONValue
 from portfolios.edges import Edges, Floats
 from portfolios.matchers.asked import Asked
+from portfolios.matchers.basis import Rows
 from portfolios.matchers.columns import column_means, error_correlation, noise_variance
 from portfolios.matchers.known import Known
 from portfolios.matchers.message import Messages, Parameters, backward, forward, new_parameters
@@ -57,12 +58,12 @@ class Graph:
         known = known or Known(edges)
         means = column_means(edges.scores)
         scale = _scale_of(known)
-        inputs = _inputs(known, Asked(edges.embeddings, edges.texts), scale)
+        inputs = _inputs(known, Rows(known.features.matrix), scale)
         enough = len(inputs) >= _FEWEST
         networks = [self._train(inputs, edges.scores, means, seed) for seed in range(_NETWORKS)] if enough else []
         residuals = edges.scores - means
         variance = noise_variance(residuals) / np.maximum(edges.counts, 1)
-        costs = None if edges.costs is None else RidgeTable.fit(known, edges.costs)
+        costs = None if edges.costs is None else RidgeTable.fit(known.features, edges.costs)
         messages = Messages.of(inputs, edges.scores, means)
         return FittedGraph(known, scale, messages, networks, means, variance, costs, error_correlation(residuals))
 
@@ -110,17 +111,17 @@ def _loss(logits: Floats, scores: Floats, means: Floats) -> float:
 
 def _scale_of(known: Known) -> Floats:
     """Features are the leading coordinates of the design matrix, in units of the first one's spread."""
-    squares = known.decomposed.basis.squares
-    count = min(_FEATURES, max(1, known.decomposed.basis.rows // _PER_FEATURE))
+    squares = known.features.decomposed.basis.squares
+    count = min(_FEATURES, max(1, known.features.decomposed.basis.rows // _PER_FEATURE))
     order = np.argsort(-squares, kind="stable")[:count]
-    spread = np.sqrt(max(float(squares.max(initial=0.0)), 1e-12) / max(known.decomposed.basis.rows, 1))
+    spread = np.sqrt(max(float(squares.max(initial=0.0)), 1e-12) / max(known.features.decomposed.basis.rows, 1))
     picked = np.zeros((len(squares), len(order)))
     picked[order, np.arange(len(order))] = 1.0 / spread
     return picked
 
 
-def _inputs(known: Known, asked: Asked, scale: Floats) -> Floats:
-    return np.asarray(asked.coordinates(known.decomposed.basis, known).inside @ scale, np.float64)
+def _inputs(known: Known, rows: Rows, scale: Floats) -> Floats:
+    return np.asarray(rows.coordinates(known.features.decomposed.basis).inside @ scale, np.float64)
 
 
 def _chance(logits: Floats, means: Floats) -> Floats:
@@ -151,13 +152,13 @@ class FittedGraph:
 
     def predict(self, asked: Asked) -> Prediction:
         """Scores of queries without edges; NaN for a member without any."""
-        rows = len(asked.texts)
-        inputs = _inputs(self.known, asked, self.scale)
+        rows = asked.rows(self.known)
+        inputs = _inputs(self.known, rows, self.scale)
         each = [_chance(forward(p, self.messages, inputs).logits, self.means) for p in self.networks]
-        each = each or [np.tile(self.means, (rows, 1))]
+        each = each or [np.tile(self.means, (len(asked.texts), 1))]
         missing = np.isnan(self.means)
         sd = np.minimum(np.sqrt(np.var(each, axis=0) + self.variance), _LARGEST_SD)
-        cost = None if self.costs is None else np.maximum(self.costs.mean(asked), 0.0)
+        cost = None if self.costs is None else np.maximum(self.costs.mean(rows), 0.0)
         return Prediction(
             np.where(missing, np.nan, np.mean(each, axis=0)),
             np.where(missing, np.nan, sd),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portfolios.edges import Edges, Floats, Vectors
-from portfolios.matchers.basis import Decomposed
+from portfolios.matchers.basis import Features
 from portfolios.matchers.design import Design
 from portfolios.nearest import Index
 
@@ -30,14 +30,9 @@ class Known:
         return Design.of(self.edges)
 
     @cached_property
-    def matrix(self) -> Floats:
+    def features(self) -> Features:
         """The design matrix of the known queries."""
-        return self.design.matrix(self.edges.embeddings, self.edges.texts)
-
-    @cached_property
-    def decomposed(self) -> Decomposed:
-        """The design matrix taken apart."""
-        return Decomposed.of(self.matrix)
+        return Features(self.design.matrix(self.edges.embeddings, self.edges.texts))
 
     @cached_property
     def index(self) -> Index:

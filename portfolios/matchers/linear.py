@@ -35,8 +35,8 @@ class Linear:
         costs = edges.costs
         return FittedLinear(
             known,
-            RidgeTable.fit(known, edges.scores),
-            None if costs is None else RidgeTable.fit(known, costs),
+            RidgeTable.fit(known.features, edges.scores),
+            None if costs is None else RidgeTable.fit(known.features, costs),
             None if costs is None else np.nan_to_num(costs, nan=0.0).max(axis=0, initial=0.0),
         )
 
@@ -52,10 +52,11 @@ class FittedLinear:
 
     def predict(self, asked: Asked) -> Prediction:
         """Scores cut to [0, 1]."""
-        cost = None if self.costs is None else np.clip(self.costs.mean(asked), 0.0, self.dearest)
+        rows = asked.rows(self.known)
+        cost = None if self.costs is None else np.clip(self.costs.mean(rows), 0.0, self.dearest)
         return Prediction(
-            np.clip(self.scores.mean(asked), 0.0, 1.0),
-            np.minimum(self.scores.sd(asked), _LARGEST_SD),
+            np.clip(self.scores.mean(rows), 0.0, 1.0),
+            np.minimum(self.scores.sd(rows), _LARGEST_SD),
             cost,
             self.scores.correlation,
             asked.nearest(self.known),

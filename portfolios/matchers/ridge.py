@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portfolios.edges import Floats
-from portfolios.matchers.asked import Asked
-from portfolios.matchers.basis import Basis, Coordinates, Decomposed
+from portfolios.matchers.basis import Basis, Coordinates, Decomposed, Features, Rows
 from portfolios.matchers.columns import columns_by_presence, error_correlation, noise_variance
-from portfolios.matchers.known import Known
 
 _PENALTIES = np.append(np.logspace(-1.0, 5.0, 25), np.inf)
 _FEWEST = 4
@@ -22,36 +20,35 @@ class RidgeTable:
     """Fits of all columns of one table, their leave-one-out errors (n, m) and the correlation of these."""
 
     width: int
-    known: Known
     groups: tuple[RidgeGroup, ...]
     residuals: Floats
     correlation: Floats
 
     @classmethod
-    def fit(cls, known: Known, table: Floats) -> RidgeTable:
+    def fit(cls, features: Features, table: Floats) -> RidgeTable:
         """`table` (n, m) with NaN where missing; columns with the same rows share one penalty."""
         residuals = np.full(table.shape, np.nan)
         groups = []
         for rows, columns in columns_by_presence(table):
             complete = len(rows) == len(table)
-            decomposed = known.decomposed if complete else Decomposed.of(known.matrix[rows])
+            decomposed = features.decomposed if complete else Decomposed.of(features.matrix[rows])
             group, errors = RidgeGroup.fit(decomposed, table[np.ix_(rows, columns)], columns)
             residuals[np.ix_(rows, columns)] = errors
             groups.append(group)
-        return cls(table.shape[1], known, tuple(groups), residuals, error_correlation(residuals))
+        return cls(table.shape[1], tuple(groups), residuals, error_correlation(residuals))
 
-    def mean(self, asked: Asked) -> Floats:
+    def mean(self, rows: Rows) -> Floats:
         """Expectations (q, m); NaN for a column that had no entries."""
-        found = np.full((len(asked.texts), self.width), np.nan)
+        found = np.full((len(rows.matrix), self.width), np.nan)
         for group in self.groups:
-            found[:, group.columns] = group.mean(asked.coordinates(group.basis, self.known))
+            found[:, group.columns] = group.mean(rows.coordinates(group.basis))
         return found
 
-    def sd(self, asked: Asked) -> Floats:
+    def sd(self, rows: Rows) -> Floats:
         """Standard deviations of the expectations (q, m); NaN for a column that had no entries."""
-        found = np.full((len(asked.texts), self.width), np.nan)
+        found = np.full((len(rows.matrix), self.width), np.nan)
         for group in self.groups:
-            found[:, group.columns] = group.sd(asked.coordinates(group.basis, self.known))
+            found[:, group.columns] = group.sd(rows.coordinates(group.basis))
         return found
 
 

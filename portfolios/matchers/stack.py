@@ -13,7 +13,7 @@ from portfolios.edges import Edges, Floats
 from portfolios.matchers.asked import Asked
 from portfolios.matchers.columns import column_means
 from portfolios.matchers.factor import Factor
-from portfolios.matchers.family import Family
+from portfolios.matchers.family import Family, Shares
 from portfolios.matchers.knn import KNN
 from portfolios.matchers.known import Known
 from portfolios.matchers.linear import Linear
@@ -33,6 +33,7 @@ class Stack:
     """
 
     family: float = 0.3
+    shares: float = 0.0
     linear: float = 0.3
     factor: float = 0.0
     knn: float = 0.3
@@ -63,6 +64,7 @@ class Stack:
 
 BASES: Mapping[str, Matcher] = {
     "family": Family(),
+    "shares": Shares(),
     "linear": Linear(),
     "factor": Factor(),
     "knn": KNN(),

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from evolve.campaign.forget import forget, sought_route, sought_text
 from evolve.campaign.retention import collect_garbage
-from evolve.campaign.route import route_once, version_journal
+from evolve.campaign.route import Wishes, route_once, version_journal
 from evolve.campaign.run import load_inputs, start_campaign
 from evolve.cli.main import app
 from evolve.cli.progress import Progress
@@ -266,7 +266,7 @@ def test_an_error_printed_by_the_command_line_shows_no_secret(after: Any) -> Non
 
 
 def test_route_keeps_what_its_option_says_whatever_the_campaign_keeps(after: Any, served: Home) -> None:
-    route_once(served, None, QUERY, {}, scripts(after), journal="off")
+    route_once(served, None, QUERY, {}, scripts(after), Wishes(journal="off"))
     assert QUERY.encode() not in everything_in(after.home)
     route_once(served, None, QUERY, {}, scripts(after))
     assert QUERY.encode() in everything_in(after.home)

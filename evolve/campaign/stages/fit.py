@@ -13,6 +13,7 @@ from evolve.campaign.state import CampaignState
 from evolve.core.cases import Case, Split
 from evolve.core.scores import Scorecard
 from evolve.evaluate.compare import lower_bound
+from harnesses.shapes import shape_name
 from portfolios.choose import ChoiceSettings, Guard, GuardResult, RouterChoice, choose_router
 from portfolios.curate import CurationSettings, curate
 from portfolios.edges import Edges
