@@ -39,7 +39,7 @@ class ChoiceSettings:
     """
 
     embedding: str
-    margins: tuple[float, ...] = (1.0, 0.5)
+    margins: tuple[float, ...] = (1.0, 0.5, 0.25)
     far_quantile: float = 0.01
     cost_weight: float = 0.0
     folds: int = 5
@@ -86,7 +86,7 @@ def choose_router(
     if not dev.queries:
         raise UserError("there are no dev cases to choose a router on", fix="give dev a share of the cases")
     weights = weights_of(folds_of(train, settings.folds, seed)) if _stacks(matchers) else {}
-    unseen = Unseen([Fold(train, dev)], [weights], settings.far_quantile)
+    unseen = Unseen([Fold(train, dev)], [weights], settings.far_quantile, settings.cost_weight)
     return _choose(train, unseen, weights, matchers, _Judge(guard, seed, settings))
 
 
@@ -104,7 +104,7 @@ def cross_fit_router(
         raise UserError("one unit of cases is too few to choose a router on", fix="bring cases of more groups")
     stacks = _stacks(matchers)
     without: list[Weights] = weights_without(folds) if stacks else [{} for _ in folds]
-    unseen = Unseen(folds, without, settings.far_quantile)
+    unseen = Unseen(folds, without, settings.far_quantile, settings.cost_weight)
     return _choose(edges, unseen, weights_of(folds) if stacks else {}, matchers, _Judge(guard, seed, settings))
 
 
@@ -124,8 +124,8 @@ def _choose(edges: Edges, unseen: Unseen, weights: Weights, matchers: Sequence[M
     usable = [tree for tree, count in zip(edges.members, edges.counts, strict=True) if count]
     single = find_best_single(unseen.edges, usable)
     default = edges.members.index(single)
-    tried = try_all(unseen, matchers, judge.settings.margins, default, judge.settings.cost_weight)
-    best = min(tried, key=lambda t: -round(t.trial.mean, 9)) if tried else None
+    tried = try_all(unseen, matchers, judge.settings.margins, default)
+    best = min(tried, key=lambda t: -round(t.worth, 9)) if tried else None
     columns = best.columns if best else np.full(len(unseen.edges.queries), default)
     pairs = pair_up(unseen, columns, default, judge.seed)
     asked = best is not None and best.trial.moved > 0

@@ -28,20 +28,22 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A trial with the column (n,) that each unseen query went to."""
+    """A trial with the column (n,) that each unseen query went to, and what that was worth on average."""
 
     matcher: Matcher
     trial: Trial
     columns: NDArray[np.int64]
+    worth: float
 
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """Unseen queries, fold after fold. `weights` are those of a stack, one set a fold."""
+    """Unseen queries, fold after fold. `weights` are those of a stack, one set a fold; `cost_weight` is λ."""
 
     folds: Sequence[Fold]
     weights: Sequence[Weights]
     far_quantile: float
+    cost_weight: float = 0.0
 
     @cached_property
     def edges(self) -> Edges:
@@ -55,6 +57,15 @@ class Unseen:
             scores=np.concatenate([table.scores for table in tables]),
             costs=np.concatenate(costs) if len(costs) == len(tables) else None,
         )
+
+    @cached_property
+    def worth(self) -> Floats:
+        """What an answer of each member was worth (n, m): (1 − λ)·score + λ·(1 − cost), NaN where missing."""
+        scale = CostScale.of(self.edges.costs)
+        if self.cost_weight == 0.0 or scale is None or self.edges.costs is None:
+            return self.edges.scores
+        saved = 1.0 - scale.scaled(self.edges.costs)
+        return np.asarray((1.0 - self.cost_weight) * self.edges.scores + self.cost_weight * saved, np.float64)
 
     @cached_property
     def kept(self) -> NDArray[np.bool_]:
@@ -89,25 +100,24 @@ class Unseen:
         return np.asarray(self.edges.scores[np.arange(len(columns)), columns], np.float64)
 
 
-def try_all(
-    unseen: Unseen, matchers: Sequence[Matcher], margins: Sequence[float], default: int, cost_weight: float
-) -> list[Tried]:
+def try_all(unseen: Unseen, matchers: Sequence[Matcher], margins: Sequence[float], default: int) -> list[Tried]:
     """Every matcher under every margin, the most careful margin of a matcher first; none for a single member."""
     tried = []
     for matcher in matchers:
         if matcher.name == "best_single" or len(unseen.edges.members) < 2:
             continue
-        advantage = unseen.advantages(unseen.predict(matcher), default, cost_weight)
+        advantage = unseen.advantages(unseen.predict(matcher), default, unseen.cost_weight)
         for margin in sorted(margins, reverse=True):
             columns = unseen.columns(advantage, default, margin)
             mean, moved = mean_of(unseen.scores_of(columns)), float((columns != default).mean())
-            tried.append(Tried(matcher, Trial(matcher.name, margin, mean, moved), columns))
+            worth = mean_of(unseen.worth[np.arange(len(columns)), columns])
+            tried.append(Tried(matcher, Trial(matcher.name, margin, mean, moved), columns, worth))
     return tried
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Routed and single scores with every missing pair counted against the router; equal where it did not move."""
+    """What routed and single answers were worth; a missing pair counts against the router where it moved."""
 
     routed: Floats
     single: Floats
@@ -117,7 +127,7 @@ class Pairs:
 
 def pair_up(unseen: Unseen, columns: NDArray[np.int64], default: int, seed: int) -> Pairs:
     """The pairs, in an order that only the seed and the cases decide."""
-    routed, single = unseen.scores_of(columns), unseen.edges.scores[:, default]
+    routed, single = unseen.worth[np.arange(len(columns)), columns], unseen.worth[:, default]
     missing = np.isnan(routed) | np.isnan(single)
     moved = (columns != default).astype(np.float64)
     queries = unseen.edges.queries

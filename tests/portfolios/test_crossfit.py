@@ -131,3 +131,18 @@ def test_thrift_without_known_costs_has_nothing_to_offer(topic_edges: BuildWorld
     choice = cross_fit_router(topic_edges(60), matchers=[KNN()], seed=0, guard=normal_guard, settings=SETTINGS)
     points = tradeoffs(choice.unseen, KNN(), 0, 1.0)
     assert thriftiest(points, 0.0) is None
+
+
+def test_with_a_cost_weight_the_guard_judges_value_instead_of_score(
+    topic_edges: BuildWorld, normal_guard: Guard
+) -> None:
+    edges = topic_edges(200, skill=0.9, rest=0.88)
+    edges = replace(edges, costs=np.tile([0.010, 0.001, 0.010], (200, 1)))
+    scores = edges.scores.copy()
+    scores[:, 1] *= 0.95
+    thrifty = replace(SETTINGS, cost_weight=0.5)
+    choice = cross_fit_router(
+        replace(edges, scores=scores), matchers=[Stack()], seed=0, guard=normal_guard, settings=thrifty
+    )
+    assert choice.routes and choice.router.policy.cost_weight == 0.5
+    assert choice.router.decide(edges.texts[0], edges.embeddings[0]).member == "tree-1"
