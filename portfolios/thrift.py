@@ -10,7 +10,7 @@ import numpy as np
 from portfolios.matchers import Matcher
 from portfolios.trials import Unseen, mean_of
 
-WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+WEIGHTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, *(step / 20 for step in range(2, 20)))
 """The cost weights λ that are tried."""
 
 

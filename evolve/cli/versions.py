@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -104,13 +105,27 @@ def list_(json_: JsonFlag = False) -> None:
 
 
 @portfolio.command()
-def show(reference: str, json_: JsonFlag = False) -> None:
-    """Members, router and evidence of one version."""
+def show(
+    reference: str,
+    curve: Annotated[bool, typer.Option("--curve", help="Draw quality against cost.")] = False,
+    png: Annotated[Path | None, typer.Option(help="Write the curve as a picture.")] = None,
+    json_: JsonFlag = False,
+) -> None:
+    """Members, router, evidence and traffic of one version; with --curve what cheaper answers would cost in score."""
     from evolve.report.why import show_version
     from evolve.store import open_home
 
     with closing(open_home()) as home:
         document, lines = show_version(home, reference)
+        if curve or png:
+            from evolve.report.curve import curve_document, curve_lines, draw_png, version_curve
+
+            found, drawn, notes = version_curve(home, reference)
+            document["curve"] = curve_document(found, drawn, notes)
+            lines += ["", *curve_lines(found, drawn, notes)]
+            if png:
+                draw_png(found, drawn, png)
+                lines.append(f"written: {png}")
         emit(json_, document, lines)
 
 
