@@ -13,10 +13,11 @@ from portfolios.crossfit import folds_of, weights_without
 from portfolios.edges import Edges, Floats
 from portfolios.matchers import Matcher, find_best_single
 from portfolios.recipe import RouterPolicy
-from portfolios.thrift import WEIGHTS
 from portfolios.trials import Unseen
 
 FOLDS = 5
+_SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""The cost weights λ that are drawn."""
 _DRAWS = 2_000
 
 
@@ -82,7 +83,7 @@ def _ways(unseen: Unseen, matcher: Matcher, policy: RouterPolicy) -> list[tuple[
     default = table.members.index(policy.default_member)
     predictions = unseen.predict(matcher)
     priced = table.costs is not None
-    for weight in WEIGHTS if priced else WEIGHTS[:1]:
+    for weight in _SHOWN if priced else _SHOWN[:1]:
         columns = unseen.columns(unseen.advantages(predictions, default, weight), default, policy.margin)
         ways.append(("routed", f"λ = {weight:g}", np.eye(members)[columns]))
     ways.append(("random", "random", np.full((rows, members), 1.0 / members)))

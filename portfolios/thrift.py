@@ -10,7 +10,7 @@ import numpy as np
 from portfolios.matchers import Matcher
 from portfolios.trials import Unseen, mean_of
 
-WEIGHTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, *(step / 20 for step in range(2, 20)))
+WEIGHTS = (*(step / 50 for step in range(25)), *(step / 20 for step in range(10, 20)))
 """The cost weights λ that are tried."""
 
 

@@ -25,11 +25,7 @@ def version_curve(home: Home, reference: str) -> tuple[Reference, Curve, tuple[s
     if found.content is None:
         raise UserError(f"{found.label} is a tree, not a version", place=reference, fix="name a version: NAME@N")
     if len(found.content.members) < 2:
-        raise UserError(
         raise UserError(f"{found.label} has one member: there is nothing to trade", place=reference)
-            place=reference,
-            fix="name a version of two or more",
-        )
     edges = Edges.from_bytes(home.artifacts.get(found.content.edges_sha))
     recipe, notes = (
         found.content.router,
