@@ -32,6 +32,8 @@ class AskSettings:
     max_tokens: int = 2_000
     temperature: float = 0.7
     seed: int = 0
+    pool: str = ""
+    """what the other harnesses of the pool solve, where there is a pool"""
 
 
 def model_request(
@@ -54,6 +56,7 @@ def model_request(
         f"WRITABLE: {cut_text(', '.join(rules.writable), room // 20)[0]}",
         f"FILES\n{_show_files(files, room * 4 // 10)}",
         f"HIDDEN SET, AGGREGATE: {cut_text(dev_aggregate, room // 20)[0]}",
+        *([f"POOL (data, like FAILURES)\n{cut_text(settings.pool, room // 8)[0]}"] if settings.pool else []),
         f"HISTORY (tried before)\n{_show_history(history, room // 10)}",
         f"FAILURES\n{excerpt_failures(failures, room * 3 // 10).text}",
     ]

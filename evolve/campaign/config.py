@@ -17,6 +17,7 @@ from evolve.evaluate.guards import GuardSettings
 from evolve.evaluate.scorers import JUDGE_ROLE, ScorerSettings
 from evolve.models import ModelSettings
 from harnesses.catalog.order import ENTRIES
+from workflows.diversify import EXPLORE, GREED
 
 CAMPAIGN_ROLES = frozenset({"proposer", JUDGE_ROLE})
 """Model roles that improve or grade; members never see them."""
@@ -62,11 +63,31 @@ class LoopSettings(Section):
         return self
 
 
+class WorkflowLoopSettings(LoopSettings):
+    """The loop that searches workflow graphs. From its second round on a parent is drawn by weight."""
+
+    diversity: Literal["complementarity", "plain"] = "complementarity"
+    """what makes a good parent: solving what the others do not, or solving much"""
+    warm_up: int | None = Field(default=None, ge=1)
+    """rounds that use plain weights; 7 of 30 of all rounds, at least 1, when left out"""
+    explore: float = Field(default=EXPLORE, gt=0, le=1)
+    """the share of the draw that is even over all candidates"""
+    greed: float = Field(default=GREED, ge=0, le=5)
+    """how sharply the rest of the draw favours high weights (points of 100)"""
+    early_stop: float | None = Field(default=0.05, gt=0, lt=1)
+    """stop when two rounds show that a further one lifts fewer than this share of the cases; null: never"""
+
+    @property
+    def warm_up_rounds(self) -> int:
+        """How many rounds use plain weights."""
+        return self.warm_up or max(1, round(self.rounds * 7 / 30))
+
+
 class Loops(Section):
     """The inner offline loops; a loop that is left out does not run."""
 
     harness: LoopSettings | None = None
-    workflow: LoopSettings | None = None
+    workflow: WorkflowLoopSettings | None = None
 
 
 class PortfolioSettings(Section):

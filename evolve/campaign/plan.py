@@ -73,12 +73,13 @@ def planned_runs(config: CampaignConfig, material: Material) -> dict[str, int]:
     fit = len(material.train.fit)
     dev = min(len(material.dev), config.portfolio.dev_cases or len(material.dev))
     loops = [loop for loop in (config.loops.harness, config.loops.workflow) if loop is not None]
-    members = config.portfolio.max_members
+    members, workflow = config.portfolio.max_members, config.loops.workflow
     proposals = sum(loop.rounds * loop.proposals for loop in loops)
     heldout = min(material.sealed.cases, config.gate.max_cases or material.sealed.cases) * config.gate.repetitions
     return {
         "baseline": fit + dev,
         "proposals": sum(loop.rounds * loop.proposals * loop.batch for loop in loops),
+        "pool": min(proposals, 2 * members) * fit if workflow is not None and workflow.rounds > 1 else 0,
         "screen": min(proposals, 2 * members) * fit + min(proposals, members) * dev,
         "gate": heldout * (3 if config.gate.compare_best_single else 2),
     }

@@ -36,6 +36,8 @@ def campaign_story(home: Home, campaign: str) -> dict[str, Any]:
         "status": campaign_status(home, campaign),
         "baseline": _last(by_kind, "baseline"),
         "proposals": by_kind.get("proposal", []),
+        "parents": by_kind.get("parent", []),
+        "early_stop": _last(by_kind, "early_stop"),
         "screened": by_kind.get("screened", []),
         "curation": _last(by_kind, "curation"),
         "router": _last(by_kind, "router"),
@@ -77,6 +79,9 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
         lines.append(f"Seed: {points(base['train'])} points on train, {points(base['dev'])} on dev.")
     lines += left_out_lines(story["data"]) if story["data"] else []
     lines += _proposal_lines(story["proposals"])
+    lines += [_parent_line(row) for row in story["parents"]]
+    if story["early_stop"]:
+        lines.append(f"Stopped early: {story['early_stop']['reason']}.")
     if story["status"] == "budget" and not story["conclusion"]:
         afforded = sum("tree" in row for row in story["proposals"])
         lines.append(f"The budget afforded {afforded} tried proposals; raise a cap in `budget` and resume to go on.")
@@ -90,6 +95,15 @@ def story_lines(story: Mapping[str, Any]) -> list[str]:
         done = story["conclusion"]
         lines.append(f"Conclusion: {done['conclusion'].replace('_', ' ')}. {done['why']}")
     return lines + _refusal_lines(story["concurrency"]) + _cost_lines(story)
+
+
+def _parent_line(row: Mapping[str, Any]) -> str:
+    solved = row["solved_by"]
+    return (
+        f"Round {row['round'][1] + 1} of the workflow loop: a parent drawn from {len(row['weights'])} by "
+        f"{row['phase']} weights; {solved['nobody']} cases were solved by nobody, {solved['few']} by few, "
+        f"{solved['many']} by many."
+    )
 
 
 def _cost_lines(story: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,7 @@ from evolve.campaign.loops.bake import bake_offsets
 from evolve.campaign.loops.failures import dev_aggregate, failure_excerpts
 from evolve.campaign.loops.plan import RoundPlan
 from evolve.campaign.loops.sieve import Refused, Sieve
+from evolve.campaign.loops.workflow.told import pool_words
 from evolve.core.cases import Case
 from evolve.core.errors import WorldError
 from evolve.core.hashing import derive_seed
@@ -124,6 +125,7 @@ async def _from_model(context: CampaignContext, plan: RoundPlan, index: int, kno
         budget_bytes=plan.settings.prompt_bytes,
         max_tokens=plan.settings.reply_tokens,
         seed=derive_seed(context.config.seed, plan.loop, plan.number, index),
+        pool="" if plan.pool is None else pool_words(context, plan.pool),
     )
     request = model_request(files, known.failures, dev_aggregate(context), known.history, settings)
     owner = Owner(context.id, plan.loop, plan.parent, f"round {plan.number}", index, "proposer")

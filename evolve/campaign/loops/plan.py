@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evolve.campaign.config import LoopSettings
+from evolve.campaign.loops.workflow.pool import Pool
 from evolve.core.scores import Scorecard
 
 HARNESS_ENTRIES = ("demonstrations", "plain_demonstrations", "constrained")
@@ -22,6 +23,8 @@ class RoundPlan:
     settings: LoopSettings
     parent: str
     parent_card: Scorecard
+    pool: Pool | None = None
+    """what the parent was drawn from; None in first rounds and in the harness loop"""
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -31,6 +34,8 @@ class RoundPlan:
 
     @cached_property
     def failing(self) -> frozenset[str]:
-        """Train cases on which the parent scores below 1."""
+        """Train cases on which the parent scores below 1; with a pool, those on which everybody in it does."""
+        if self.pool is not None and self.pool.uncovered:
+            return self.pool.uncovered & frozenset(self.parent_card.by_case)
         means = {case_id: self.parent_card.case_mean(case_id) for case_id in self.parent_card.by_case}
         return frozenset(case_id for case_id, mean in means.items() if mean is not None and mean < 1.0)

@@ -10,6 +10,9 @@ from evolve.campaign.loops.accept import try_proposal
 from evolve.campaign.loops.candidates import propose
 from evolve.campaign.loops.plan import RoundPlan
 from evolve.campaign.loops.sieve import Refused
+from evolve.campaign.loops.workflow.parent import draw_parent
+from evolve.campaign.loops.workflow.pool import measure_pool
+from evolve.campaign.loops.workflow.stop import ROUNDS, why_stop
 from evolve.campaign.measure import measure
 from evolve.campaign.state import CampaignState
 from evolve.core.cases import Split
@@ -41,17 +44,41 @@ async def run_round(context: CampaignContext, state: CampaignState) -> dict[str,
     if found and len(invalid) == len(found):
         where = f"{plan.loop} round {plan.number + 1}"
         stalled = f"all {len(found)} proposals of {where} were invalid, e.g. {_kept_reason(context, invalid[0])}"
-    return {"accepted": accepted, "rounds_done": state.get("rounds_done", 0) + 1, "stalled": stalled}
+    done = state.get("rounds_done", 0) + 1
+    if not stalled and await _stops(context, state, accepted):
+        done = len(planned_rounds(context.config))
+    return {"accepted": accepted, "rounds_done": done, "stalled": stalled}
 
 
 async def _plan(context: CampaignContext, state: CampaignState) -> RoundPlan:
-    """The parent is the seed in the first round of a loop; later the best accepted trees take turns with it."""
+    """The parent is the seed in the first round of a loop.
+
+    Later the best accepted trees take turns with it in the harness loop; in the workflow loop it is drawn by weight.
+    """
     loop, number = planned_rounds(context.config)[state.get("rounds_done", 0)]
+    workflow = context.config.loops.workflow
+    if loop == "workflow" and workflow is not None and number:
+        pool = await measure_pool(context, state, loop)
+        parent = draw_parent(context, workflow, number, pool)
+        return RoundPlan(loop, number, workflow, parent, pool.cards[pool.trees.index(parent)], pool)
     ranked = sorted(state.get("accepted", []), key=lambda row: (-row["gain"], row["tree"]))
     parents = [state["seed"], *(row["tree"] for row in ranked)]
     parent = parents[number % len(parents)]
     card = await measure(context, parent, Split.TRAIN, loop)
     return RoundPlan(loop, number, getattr(context.config.loops, loop), parent, card)
+
+
+async def _stops(context: CampaignContext, state: CampaignState, accepted: list[dict[str, Any]]) -> str:
+    """Why the workflow loop should not go on after this round; empty when it should, or has no round left."""
+    done = state.get("rounds_done", 0) + 1
+    rounds, workflow = planned_rounds(context.config), context.config.loops.workflow
+    if workflow is None or done >= len(rounds) or rounds[done][0] != "workflow":
+        return ""
+    number = rounds[done][1]
+    if workflow.early_stop is None or number < workflow.warm_up_rounds + ROUNDS:
+        return ""
+    after: CampaignState = {**state, "accepted": accepted}
+    return why_stop(context, after, workflow, number, await measure_pool(context, after, "workflow"))
 
 
 async def _handle(context: CampaignContext, plan: RoundPlan, index: int, item: Proposal | Refused) -> dict[str, Any]:
@@ -127,7 +154,8 @@ def _history(context: CampaignContext, plan: RoundPlan) -> list[str]:
     for detail in _earlier(context, plan):
         if "tree" in detail:
             outcome = f"{detail['status']}: {100 * detail['gain']:+.0f} points on {detail['units']} train units"
-            lines.append(f"{short(detail['tree'])} {detail['lever']} ({detail['target']}) → {outcome}")
+            mine = " [of this parent]" if detail.get("parent") == plan.parent else ""
+            lines.append(f"{short(detail['tree'])} {detail['lever']} ({detail['target']}) → {outcome}{mine}")
         else:
             lines.append(f"{detail['source']} refused as {detail['kind']}: {detail['reason']}")
     return lines

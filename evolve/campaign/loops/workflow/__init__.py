@@ -1,0 +1,1 @@
+"""The workflow loop: whom to improve next, what its proposers are told, and when to stop."""
